@@ -1,0 +1,41 @@
+"""Decode masked diffusion models: one loop, every sampler, the Info-Gain Sampler first.
+
+import infogain
+
+toy = infogain.models.one_way()
+result = infogain.decode(toy.model, toy.canvas(4), "info-gain", schedule=2)
+print([toy.decode(row) for row in result.rows()], result.cumulative_entropy)
+"""
+
+from infogain import models, samplers
+from infogain.canvas import Canvas
+from infogain.decode import decode, decode_lanes
+from infogain.errors import ContractError, InfoGainError, InputError, NumericsError, OptionError, UnknownName
+from infogain.lane import Lane
+from infogain.recipe import Recipe
+from infogain.result import Result
+from infogain.schedule import Steps, TokensPerStep
+from infogain.trace import StepEvent, Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Canvas",
+    "ContractError",
+    "InfoGainError",
+    "InputError",
+    "Lane",
+    "NumericsError",
+    "OptionError",
+    "Recipe",
+    "Result",
+    "StepEvent",
+    "Steps",
+    "TokensPerStep",
+    "Trace",
+    "UnknownName",
+    "decode",
+    "decode_lanes",
+    "models",
+    "samplers",
+]

@@ -1,0 +1,133 @@
+"""Lanes in flight over one model: what the loop carries from step to step.
+
+Each row of the context stands on the canvas row of the same number: what lies outside a block, as
+the model has read it. Rows come and go at block ends only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import Canvas
+from infogain.errors import ContractError
+from infogain.lane import Lane
+from infogain.marginals import Marginals
+from infogain.models.base import Denoiser
+from infogain.move import Move
+from infogain.result import Result
+from infogain.run import Run, upload
+from infogain.trace import StepEvent
+
+
+def read_back(verdicts: Sequence[Tensor]) -> list[int]:
+    """The step's one read-back to the host: a number per candidate of every lane."""
+    return torch.cat(list(verdicts)).tolist()
+
+
+class Batch:
+    def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool) -> None:
+        self.model = model
+        self.width = max(lane.block for lane in lanes)
+        self.runs = [Run(lane, i, model.block_causal, model.device, trace) for i, lane in enumerate(lanes)]
+        self.canvas: Canvas | None = None  # [C, L]
+        self.context: Any = None  # of C rows
+        self.calls = 0
+        self.step = 0
+
+    @property
+    def live(self) -> bool:
+        return any(run.live for run in self.runs)
+
+    def open_blocks(self) -> None:
+        """One prefill for every row that stands at a block's start."""
+        opening = [(run, run.opening) for run in self.runs if run.opening]
+        if not opening:
+            return
+        canvas = reduce(Canvas.join, (rows.canvas for _, rows in opening))
+        start = [run.groups[g].now.start for run, rows in opening for g in rows.members]
+        context, logits = self.model.prefill(canvas, upload(start, self.model.device), self.width)
+        p = self._marginals(logits, len(start))
+        first_row = self._make_room()
+        if first_row:
+            assert self.canvas is not None
+            self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
+        else:
+            self.context, self.canvas = context, canvas
+        seen = 0
+        for run, rows in opening:
+            count = len(rows.members)
+            run.count(rows.members, context.opened[seen : seen + count])
+            run.open_blocks(p[seen : seen + count], first_row + seen)
+            seen += count
+
+    def propose(self) -> list[tuple[Run, Move]]:
+        """Every lane's candidates, distinct ones only; ends with the step's one read-back."""
+        moves = [(run, run.propose()) for run in self.runs if run.z is not None]
+        verdicts = read_back([move.verdict for _, move in moves])
+        for run, move in moves:
+            count = len(move.verdict)
+            run.settle(move, verdicts[:count])
+            verdicts = verdicts[count:]
+        return moves
+
+    def evaluate(self, moves: Sequence[tuple[Run, Move]]) -> None:
+        """One forward for all candidates of all lanes, except those that finish their block."""
+        going = [(run, move) for run, move in moves if move.going]
+        if not going:
+            return
+        drafts = [move.draft.draft(upload(move.going, self.model.device)) for _, move in going]
+        tokens, row = torch.cat([draft.tokens for draft in drafts]), torch.cat([draft.row for draft in drafts])
+        p = self._marginals(self.model(tokens, self.context, row), len(tokens))
+        seen = 0
+        for run, move in going:
+            members = [run.members[move.parent(m)] for m in move.going]
+            run.count(members, [self.context.live[run.groups[g].context[0]] for g in members])
+            move.p = p[seen : seen + len(members)]
+            seen += len(members)
+
+    def transition(self, moves: Sequence[tuple[Run, Move]]) -> Iterator[StepEvent]:
+        """Every lane moves to the best of its candidates."""
+        assert self.canvas is not None
+        canvas, step = self.canvas, self.step
+        events = [run.transition(move, canvas, step) for run, move in moves]
+        self.step += 1
+        yield from events
+
+    def results(self) -> list[Result]:
+        for run in self.runs:
+            run.park(self.canvas)
+        return [run.result(self.calls) for run in self.runs]
+
+    def _marginals(self, logits: Tensor, rows: int) -> Marginals:
+        self.calls += 1
+        if logits.ndim != 3 or logits.shape[:2] != (rows, self.width):
+            raise ContractError(
+                f"a model must return logits [rows, width, vocabulary] for {rows} rows and width {self.width}; "
+                f"it returned {list(logits.shape)}."
+            )
+        return Marginals.of(logits, self.model.mask_id)
+
+    def _make_room(self) -> int:
+        """Drop context rows that no live group stands on; returns how many stay."""
+        groups = {id(run.groups[g]): run.groups[g] for run in self.runs for g in run.members}
+        stay = sorted(row for group in groups.values() for row in group.context)
+        if not stay:
+            return 0
+        assert self.canvas is not None
+        if len(stay) < len(self.canvas.length):
+            self.context = self.context.take(stay)
+            self.canvas = self.canvas.take(upload(stay, self.model.device))
+            moved = {old: new for new, old in enumerate(stay)}
+            renumber = upload([moved.get(old, 0) for old in range(stay[-1] + 1)], self.model.device)
+            for group in groups.values():
+                group.context = [moved[row] for row in group.context]
+            for run in self.runs:
+                if run.z is not None:
+                    run.z = replace(run.z, row=renumber[run.z.row])
+        return len(stay)

@@ -1,0 +1,134 @@
+"""The canvas: rows of tokens with masks to fill, of any length, and the blocks they are filled in.
+
+A canvas knows nothing of models or samplers. Prompts of different length and masks in the middle
+of a text (infilling) are the same thing here: columns that hold the mask token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from infogain.errors import InputError
+
+PAD = 0  # stands right of a row's end; never read by a model and never decoded
+
+
+@dataclass(frozen=True)
+class Canvas:
+    tokens: Tensor  # [P, L]
+    length: Tensor  # [P] columns that belong to the row; the rest is padding
+    mask_id: int
+
+    @classmethod
+    def from_prompts(
+        cls,
+        prompts: Iterable[Sequence[int] | Tensor],
+        length: int | Sequence[int],
+        mask_id: int,
+        columns: int | None = None,
+    ) -> Canvas:
+        """Prompts, each followed by `length` masks to generate (one number, or one per prompt).
+
+        `columns` is the most columns a row may have, a model's context for example.
+        """
+        rows = [_ids(prompt, "prompt", i) for i, prompt in enumerate(prompts)]
+        lengths = [length] * len(rows) if isinstance(length, int) else list(length)
+        if len(lengths) != len(rows):
+            raise InputError(f"length must be one number or one per prompt ({len(rows)}); got {len(lengths)} numbers.")
+        for i, (row, count) in enumerate(zip(rows, lengths, strict=True)):
+            if mask_id in row:
+                raise InputError(f"a prompt must not hold the mask id {mask_id}; prompt {i} does. Use Canvas.infill.")
+            if count < 1:
+                raise InputError(f"the length to generate must be at least 1; prompt {i} got {count}.")
+            if columns is not None and len(row) + count > columns:
+                raise InputError(
+                    f"prompt and generation must fit the canvas of {columns} columns; "
+                    f"prompt {i} has {len(row)} and asks for {count} more. Shorten one of them."
+                )
+        return cls.infill([row + [mask_id] * n for row, n in zip(rows, lengths, strict=True)], mask_id)
+
+    @classmethod
+    def infill(cls, rows: Iterable[Sequence[int] | Tensor], mask_id: int) -> Canvas:
+        """Rows that already hold the mask token wherever something is to be written."""
+        table = [_ids(row, "row", i) for i, row in enumerate(rows)]
+        if not table:
+            raise InputError("a canvas needs at least one row; got an empty batch.")
+        if empty := [i for i, row in enumerate(table) if not row]:
+            raise InputError(f"every row needs at least one column; row {empty[0]} has none.")
+        if mask_id < 0:
+            raise InputError(f"the mask id must be at least 0; got {mask_id}. Read it from the model: model.mask_id.")
+        length = [len(row) for row in table]
+        width = max(length)
+        tokens = torch.tensor([row + [PAD] * (width - len(row)) for row in table])
+        return cls(tokens, torch.tensor(length), mask_id)
+
+    @property
+    def inside(self) -> Tensor:
+        """Columns that belong to their row. [P, L]"""
+        return torch.arange(self.tokens.shape[1], device=self.tokens.device) < self.length[:, None]
+
+    @property
+    def masked(self) -> Tensor:
+        return (self.tokens == self.mask_id) & self.inside  # [P, L]
+
+    def to(self, device: torch.device) -> Canvas:
+        return Canvas(self.tokens.to(device), self.length.to(device), self.mask_id)
+
+    def take(self, row: Tensor) -> Canvas:
+        return Canvas(self.tokens[row], self.length[row], self.mask_id)
+
+    def join(self, other: Canvas) -> Canvas:
+        """Both canvases as one, the narrower padded."""
+        width = max(self.tokens.shape[1], other.tokens.shape[1])
+        tokens = [torch.nn.functional.pad(c.tokens, (0, width - c.tokens.shape[1]), value=PAD) for c in (self, other)]
+        return Canvas(torch.cat(tokens), torch.cat([self.length, other.length]), self.mask_id)
+
+    def view(self, start: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """The block at each row's start: tokens and masked, both [P, W]; short tails are padded."""
+        column = block_columns(start, width)
+        inside = column < self.length[:, None]
+        tokens = self.tokens.gather(1, column.clamp(max=self.tokens.shape[1] - 1))
+        return torch.where(inside, tokens, PAD), inside & (tokens == self.mask_id)
+
+    def write(self, start: Tensor, block: Tensor) -> Canvas:
+        """A new canvas with `block` [P, W] written at each row's start; columns past the row's end stay."""
+        offset = torch.arange(self.tokens.shape[1], device=self.tokens.device) - start[:, None]  # [P, L]
+        within = (offset >= 0) & (offset < block.shape[1]) & self.inside
+        written = block.gather(1, offset.clamp(0, block.shape[1] - 1))
+        return Canvas(torch.where(within, written, self.tokens), self.length, self.mask_id)
+
+    def rows(self) -> list[list[int]]:
+        """The tokens of each row, without padding."""
+        pairs = zip(self.tokens.tolist(), self.length.tolist(), strict=True)
+        return [row[:length] for row, length in pairs]
+
+
+def block_columns(start: Tensor, width: int) -> Tensor:
+    """The canvas columns of each row's block. [R, W]"""
+    return start[:, None] + torch.arange(width, device=start.device)
+
+
+def split_blocks(masked: list[bool], width: int, aligned: bool) -> dict[int, int]:
+    """Eq. 12: the blocks of one row that hold masks, as start → number of masks, left to right.
+
+    Blocks are counted from the row's first mask, or from column 0 where the model's attention is
+    block-causal (`aligned`): the prompt's tail then shares the first block.
+    """
+    columns = [column for column, is_masked in enumerate(masked) if is_masked]
+    origin = 0 if aligned or not columns else columns[0]
+    blocks: dict[int, int] = {}
+    for column in columns:
+        start = origin + (column - origin) // width * width
+        blocks[start] = blocks.get(start, 0) + 1
+    return blocks
+
+
+def _ids(row: Sequence[int] | Tensor, what: str, i: int) -> list[int]:
+    ids = row.tolist() if isinstance(row, Tensor) else list(row)
+    if not all(isinstance(token, int) and token >= 0 for token in ids):
+        raise InputError(f"{what} {i} must be a flat list of token ids, whole numbers of at least 0; got {ids!r:.80}.")
+    return ids

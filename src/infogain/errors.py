@@ -1,0 +1,49 @@
+"""The exception tree, and the words every error uses: what must hold, what came, what to do.
+
+InfoGainError
+├── InputError (ValueError)          a canvas, prompt or argument that cannot be decoded
+│   └── OptionError                  an option of a sampler, schedule or recipe
+│       └── UnknownName              a name nobody registered; suggests the nearest
+├── ContractError (RuntimeError)     a sampler or model broke the promise it makes to the loop
+└── NumericsError (ArithmeticError)  the model returned NaN or an impossible distribution
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InfoGainError(Exception):
+    """Everything this package raises on purpose.
+
+    `partial` holds the results reached before the error, when a decode had begun (else None).
+    """
+
+    partial: object | None = None
+
+
+class InputError(InfoGainError, ValueError):
+    """Input that cannot be decoded; raised before any model call."""
+
+
+class OptionError(InputError):
+    """An option outside its range, or one that does not belong where it was set."""
+
+
+class UnknownName(OptionError):
+    """A name nobody registered."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        guess = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {kind} {name!r}.{guess} Available: {', '.join(known)}.")
+
+
+class ContractError(InfoGainError, RuntimeError):
+    """A sampler or model broke the promise it makes to the loop."""
+
+
+class NumericsError(InfoGainError, ArithmeticError):
+    """The model returned logits that are no distribution."""

@@ -1,0 +1,121 @@
+"""A lane: rows that are decoded with one recipe. Lanes share the model's forwards and nothing else.
+
+A prompt's hypotheses form a group and compete for its places; independent copies of a prompt
+(best-of-N) are groups of their own. Groups move through their blocks at their own pace.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+
+from infogain import noise
+from infogain.canvas import Canvas, split_blocks
+from infogain.errors import InputError, OptionError
+from infogain.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Lane:
+    canvas: Canvas
+    recipe: Recipe
+    seeds: Sequence[int] | None = None  # of each row; unset: derived from the recipe's seed
+
+    @property
+    def rows(self) -> int:
+        return self.canvas.tokens.shape[0]
+
+    @property
+    def row_seeds(self) -> list[int]:
+        return noise.row_seeds(self.recipe.seed, self.rows) if self.seeds is None else list(self.seeds)
+
+    @property
+    def block(self) -> int:
+        """Columns of a block: the recipe's, or all from a row's first mask to its last."""
+        return self.recipe.block or max(1, *(_span(masked) for masked in self.canvas.masked.tolist()))
+
+    def check(self, mask_id: int, vocab_size: int, block_causal: bool) -> None:
+        """Refuse what cannot be decoded, before any work is done."""
+        canvas, recipe = self.canvas, self.recipe
+        if canvas.mask_id != mask_id:
+            raise InputError(f"canvas and model must share a mask id; they have {canvas.mask_id} and {mask_id}.")
+        if canvas.tokens.shape[0] == 0:
+            raise InputError("a canvas needs at least one row; got an empty batch.")
+        if (highest := int(canvas.tokens.max())) >= vocab_size:
+            raise InputError(f"token ids must be below the vocabulary of {vocab_size}; the canvas holds {highest}.")
+        if len(self.row_seeds) != self.rows:
+            raise InputError(f"seeds must be one per row ({self.rows}); got {len(self.row_seeds)}.")
+        if recipe.eos_id is not None and (recipe.eos_id >= vocab_size or recipe.eos_id == mask_id):
+            raise OptionError(
+                f"eos_id must be below the vocabulary of {vocab_size} and not the mask id {mask_id}; "
+                f"got {recipe.eos_id}."
+            )
+        if block_causal and recipe.block is None:
+            raise OptionError(
+                "a block-causal model decodes block by block; give the recipe a block, such as the 4 of SDAR."
+            )
+        if block_causal and recipe.order == "random":
+            raise OptionError("a block-causal model needs order='sequence': a block cannot see what comes after it.")
+        if recipe.order == "random" and recipe.eos_id is not None and recipe.sampler.beam > 1:
+            raise OptionError(
+                "order='random' with an eos_id needs a sampler that keeps one hypothesis, for each hypothesis would go "
+                "through other blocks. Use order='sequence', or width 1."
+            )
+
+
+class Block(NamedTuple):
+    start: int
+    masks: int
+    steps: int
+
+
+@dataclass
+class Group:
+    """Hypotheses that compete. What the host must know of them without asking the device."""
+
+    prompt: int
+    copy: int
+    blocks: deque[Block]  # still to come
+    now: Block = Block(0, 0, 0)
+    filled: int = 0  # masks of the present block
+    context: list[int] = field(default_factory=list)  # rows of the context its hypotheses stand on
+
+    @property
+    def left(self) -> int:
+        """Masks not yet filled."""
+        return sum(block.masks for block in self.blocks) + self.now.masks - self.filled
+
+    def next_block(self) -> None:
+        self.now, self.filled = self.blocks.popleft(), 0
+
+    def stop(self) -> None:
+        """An EOS in the present block: what lies right of it is skipped."""
+        self.blocks = deque(block for block in self.blocks if block.start < self.now.start)
+
+
+def make_groups(lane: Lane, aligned: bool) -> Iterator[tuple[Group, int]]:
+    """The lane's groups with their seeds: for each prompt, as many as the sampler makes copies."""
+    recipe = lane.recipe
+    copy, width = torch.arange(recipe.sampler.copies), lane.block
+    for prompt, (masked, row_seed) in enumerate(zip(lane.canvas.masked.tolist(), lane.row_seeds, strict=True)):
+        masks = split_blocks(masked, width, aligned)
+        steps = recipe.schedule.allot(list(masks.values()))
+        blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
+        for c, seed in enumerate(noise.fork(torch.tensor(row_seed), copy).tolist()):
+            queue = deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed))
+            yield Group(prompt, c, queue), seed
+
+
+def _shuffled(blocks: list[Block], seed: int) -> list[Block]:
+    starts = torch.tensor([block.start for block in blocks], dtype=torch.int64)
+    order = noise.uniform(torch.tensor(seed), noise.ORDER, starts).argsort()
+    return [blocks[i] for i in order.tolist()]
+
+
+def _span(masked: list[bool]) -> int:
+    """Columns from the first mask to the last."""
+    return len(masked) - masked.index(True) - masked[::-1].index(True) if any(masked) else 0

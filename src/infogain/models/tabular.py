@@ -1,0 +1,112 @@
+"""The exact oracle: a joint distribution kept as a table, which answers every conditional exactly.
+
+Weights are whole numbers, so sums of them are exact in any order: what a row is told cannot depend
+on the batch it sits in. Laws that hold "for the true model" are tested on it to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import Canvas, block_columns
+from infogain.errors import InputError
+
+
+@dataclass(frozen=True)
+class TabularContext:
+    agrees: Tensor  # [C, S] sequences that agree with everything outside the block
+    start: Tensor  # [C]
+    length: Tensor  # [C]
+    columns: Sequence[int]  # the same lengths, on the host
+
+    @property
+    def opened(self) -> Sequence[int]:
+        return self.columns
+
+    @property
+    def live(self) -> Sequence[int]:
+        return self.columns
+
+    def take(self, rows: Sequence[int]) -> Self:
+        kept = list(rows)
+        return type(self)(self.agrees[kept], self.start[kept], self.length[kept], [self.columns[i] for i in kept])
+
+    def join(self, other: Self) -> Self:
+        agrees, start = torch.cat([self.agrees, other.agrees]), torch.cat([self.start, other.start])
+        length = torch.cat([self.length, other.length])
+        return type(self)(agrees, start, length, [*self.columns, *other.columns])
+
+
+class Tabular:
+    """p(x) = weight of x / Σ weights, over the listed sequences.
+
+    A canvas that no listed sequence agrees with (independent draws can write one) gets the limit of
+    an infinitesimal uniform admixture: every token equally likely. Rows shorter than the table are
+    marginalised: their missing columns stay unknown.
+    """
+
+    def __init__(self, sequences: Tensor, weights: Tensor, mask_id: int, block_causal: bool = False) -> None:
+        if sequences.ndim != 2 or sequences.shape[0] == 0 or weights.shape != sequences.shape[:1]:
+            raise InputError(
+                f"a table needs sequences [S, L] and weights [S], S at least 1; "
+                f"got {list(sequences.shape)} and {list(weights.shape)}."
+            )
+        if weights.is_floating_point() or (weights < 1).any() or weights.sum() >= 2**53:
+            raise InputError(
+                "weights must be whole numbers of at least 1 with a sum below 2^53, so that sums are exact."
+            )
+        if mask_id < 0 or (sequences == mask_id).any():
+            raise InputError(f"the mask id must be at least 0 and in none of the sequences; got {mask_id}.")
+        self.sequences = sequences
+        self.weights = weights.double()
+        self.mask_id = mask_id
+        self.block_causal = block_causal
+        self.vocab_size = max(int(sequences.max()), mask_id) + 1
+        # [S, L·V]: row s marks the tokens of sequence s
+        self._one_hot = torch.nn.functional.one_hot(sequences, self.vocab_size).double().flatten(1)
+
+    @property
+    def device(self) -> torch.device:
+        return self.sequences.device
+
+    @property
+    def length(self) -> int:
+        return self.sequences.shape[1]
+
+    def entropy(self) -> float:
+        """H of the joint, in nats."""
+        p = self.weights / self.weights.sum()
+        return float(torch.special.entr(p).sum())
+
+    def prefill(self, canvas: Canvas, start: Tensor, width: int) -> tuple[TabularContext, Tensor]:
+        columns = canvas.tokens.shape[1]
+        if columns > self.length:
+            raise InputError(f"this table holds {self.length} columns; the canvas has {columns}. Shorten the canvas.")
+        column = torch.arange(columns, device=self.device)
+        known = canvas.inside & (canvas.tokens != self.mask_id)
+        in_block = (column >= start[:, None]) & (column < start[:, None] + width)
+        outside = known & ~in_block
+        if self.block_causal:  # what comes after the block is not seen
+            outside &= column < start[:, None]
+        fits = canvas.tokens[:, None] == self.sequences[:, :columns]  # [C, S, L]
+        agrees = (fits | ~outside[:, None]).all(-1)
+        context = TabularContext(agrees, start, canvas.length, canvas.length.tolist())
+        block, _ = canvas.view(start, width)
+        return context, self(block, context, torch.arange(len(start), device=self.device))
+
+    def __call__(self, tokens: Tensor, context: TabularContext, row: Tensor) -> Tensor:
+        column = block_columns(context.start[row], tokens.shape[1])  # [M, W]
+        unknown = (tokens == self.mask_id) | (column >= context.length[row, None])
+        column = column.clamp(max=self.length - 1)
+        fits = tokens.T[:, :, None] == self.sequences.T[column.T]  # [W, M, S]
+        agrees = context.agrees[row] & (fits | unknown.T[:, :, None]).all(0)  # [M, S]
+        weights = agrees * self.weights
+        mass = (weights @ self._one_hot).view(-1, self.length, self.vocab_size)  # [M, L, V]
+        mass = mass[torch.arange(len(row), device=self.device)[:, None], column]  # [M, W, V]
+        nothing_fits = weights.sum(-1) == 0
+        return torch.where(nothing_fits[:, None, None], 1.0, mass).log()

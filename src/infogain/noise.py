@@ -1,0 +1,60 @@
+"""Noise as a function: `uniform(seed, stream, index…)` depends on its arguments and on nothing else.
+
+There is no generator object and no hidden state, so a row draws the same numbers alone, in a
+batch, or in a batch of another order. Values are the splitmix64 hash of the arguments.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+# One stream per purpose, so that two purposes never share a number.
+TOKEN, POSITION, UNIFORM, ORDER, FORK, ROW = range(6)
+
+GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
+MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
+MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
+
+
+def _shift(x: Tensor, bits: int) -> Tensor:
+    """Logical right shift: torch shifts signed integers arithmetically."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def mix(x: Tensor) -> Tensor:
+    """Scramble 64-bit integers (the finaliser of splitmix64); a bijection."""
+    x = (x ^ _shift(x, 30)) * MIX_1
+    x = (x ^ _shift(x, 27)) * MIX_2
+    return x ^ _shift(x, 31)
+
+
+def hashed(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+    """A 64-bit hash of the arguments; tensors broadcast."""
+    h = mix(seed + GOLDEN)
+    for i in (stream, *index):
+        h = mix(h + torch.as_tensor(i) * MIX_2 + GOLDEN)  # products wrap, as they should
+    return h
+
+
+def uniform(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+    """Numbers strictly between 0 and 1, float64, one for each combination of the arguments."""
+    return (_shift(hashed(seed, stream, *index), 12).double() + 0.5) * math.ldexp(1, -52)
+
+
+def gumbel(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+    """Standard Gumbel noise: the top K of φ + τ·gumbel is a draw from softmax(φ/τ) without replacement."""
+    return -(-uniform(seed, stream, *index).log()).log()
+
+
+def fork(seed: Tensor, branch: Tensor) -> Tensor:
+    """The seed of an independent branch; branch 0 is the seed itself."""
+    return torch.where(branch == 0, seed, hashed(seed, FORK, branch))
+
+
+def row_seeds(seed: int, rows: int) -> list[int]:
+    """One seed per row from the one seed of a decode."""
+    base = torch.tensor(seed, dtype=torch.int64)
+    return [int(h) for h in hashed(base, ROW, torch.arange(rows))]

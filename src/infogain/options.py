@@ -1,0 +1,156 @@
+"""Policies are values: frozen dataclasses whose fields are their options, made by name and dumped to plain dicts.
+
+A field's range, help and choices stand in its metadata once; validation, `--help`, CLI flags and
+recipes all read them from there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass
+from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
+
+from infogain.errors import OptionError, UnknownName
+
+Plain = dict[str, Any]
+
+
+def option(
+    default: Any = MISSING,
+    help: str = "",
+    *,
+    low: float | None = None,
+    above: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    when: tuple[str, str] | None = None,
+    hint: str = "",
+) -> Any:
+    """A dataclass field with its rules.
+
+    `low ≤ value ≤ high` and `value > above` where given; `when=("variant", "original")` says the
+    option means something for that value of another field only; `hint` ends the error text.
+    """
+    rules = {"low": low, "above": above, "high": high, "choices": choices, "when": when}
+    return dataclasses.field(default=default, metadata={"help": help, "hint": hint, **rules})
+
+
+def fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
+    return {field.name: field for field in dataclasses.fields(kind) if field.init}
+
+
+def accepted(kind: type, name: str) -> tuple[type, ...]:
+    """The plain types a field takes, `None` included where it is optional."""
+    hint = get_type_hints(kind)[name]
+    parts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return tuple(part for part in parts)
+
+
+def _check_type(owner: str, field: dataclasses.Field[Any], value: Any, kinds: tuple[type, ...]) -> Any:
+    if isinstance(value, bool) and bool not in kinds:
+        pass  # True is an int to Python, never to a user
+    elif isinstance(value, int | float) and float in kinds and math.isfinite(value):
+        return float(value)
+    elif isinstance(value, kinds) and not isinstance(value, float):
+        return value
+    wanted = " or ".join("nothing" if kind is type(None) else kind.__name__ for kind in kinds)
+    raise OptionError(f"{owner}: {field.name} must be {wanted}; got {value!r}.")
+
+
+def _check_rules(owner: str, field: dataclasses.Field[Any], value: Any) -> None:
+    rules = field.metadata
+    if not rules or value is None:
+        return
+    needs = (
+        ("be at least", "low", operator.ge),
+        ("be above", "above", operator.gt),
+        ("be at most", "high", operator.le),
+    )
+    for verb, rule, holds in needs:
+        bound = rules[rule]
+        if bound is not None and not holds(value, bound):
+            raise OptionError(f"{owner}: {field.name} must {verb} {bound}; got {value!r}. {rules['hint']}".rstrip())
+    if rules["choices"] and value not in rules["choices"]:
+        raise UnknownName(f"{owner} option {field.name}:", value, rules["choices"])
+
+
+class Options:
+    """A base for frozen dataclasses: checks every field when the value is made."""
+
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        owner = self.name or type(self).__name__
+        for name, field in fields(type(self)).items():
+            value = _check_type(owner, field, getattr(self, name), accepted(type(self), name))
+            object.__setattr__(self, name, value)
+            _check_rules(owner, field, value)
+        for name, field in fields(type(self)).items():
+            when = field.metadata.get("when")
+            if when and getattr(self, when[0]) != when[1] and getattr(self, name) != field.default:
+                raise OptionError(
+                    f"{owner}: {name} belongs to {when[0]}={when[1]!r}; "
+                    f"{when[0]} is {getattr(self, when[0])!r}. Drop {name} or change {when[0]}."
+                )
+
+
+T = TypeVar("T", bound=Options)
+
+
+@dataclass(frozen=True)
+class Registry(Generic[T]):
+    """Named kinds of policy, for example all samplers."""
+
+    kind: str
+    entries: dict[str, type[T]]
+
+    def register(self, name: str) -> Callable[[type[T]], type[T]]:
+        def add(entry: type[T]) -> type[T]:
+            if name in self.entries:
+                raise ValueError(f"{self.kind} {name!r} is registered twice")
+            entry.name = name
+            self.entries[name] = entry
+            return entry
+
+        return add
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __getitem__(self, name: str) -> type[T]:
+        if name not in self.entries:
+            raise UnknownName(self.kind, name, self.entries)
+        return self.entries[name]
+
+    def make(self, name: str, **options: Any) -> T:
+        """Make an entry by name; its options are its dataclass fields."""
+        entry = self[name]
+        for option_name in options:
+            if option_name not in fields(entry):
+                raise UnknownName(f"option of {self.kind} {name!r}:", option_name, fields(entry))
+        return entry(**options)
+
+    def parse(self, value: T | str | Mapping[str, Any]) -> T:
+        """From a ready value, a bare name, or a plain table with a `name`."""
+        if isinstance(value, str):
+            return self.make(value)
+        if not isinstance(value, Mapping):
+            return value
+        if "name" not in value:
+            raise OptionError(f"a {self.kind} needs a name; got {dict(value)!r}. Known: {', '.join(self.entries)}.")
+        return self.make(**value)
+
+
+def plain(value: Options) -> Plain:
+    """A policy as a plain table: `parse` of it gives the value back. Unset (None) options are left out."""
+    table: Plain = {"name": value.name}
+    for name in fields(type(value)):
+        entry = getattr(value, name)
+        if entry is not None:
+            table[name] = plain(entry) if isinstance(entry, Options) else entry
+    return table

@@ -1,0 +1,42 @@
+"""A recipe: every setting of a decode except the model and the canvas, as one value that is stored with each result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from infogain.errors import UnknownName
+from infogain.options import Options, Plain, fields, option, plain
+from infogain.samplers import SAMPLERS, Sampler
+from infogain.schedule import SCHEDULES, Schedule, TokensPerStep
+
+
+@dataclass(frozen=True)
+class Recipe(Options):
+    name: ClassVar[str] = "recipe"
+
+    sampler: Sampler = option("info-gain", "how each step chooses")
+    schedule: Schedule = option(TokensPerStep(), "how many tokens each step commits")
+    block: int | None = option(None, "columns decoded together; unset: all of them (global)", low=1)
+    order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))
+    eos_id: int | None = option(None, "stop after a block that holds this token; unset: never", low=0)
+    seed: int = option(0, "one seed for the decode; rows get their own from it")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sampler", SAMPLERS.parse(self.sampler))
+        object.__setattr__(self, "schedule", SCHEDULES.parse(self.schedule))
+        super().__post_init__()
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Recipe:
+        """From plain tables, as `plain` gives them and TOML holds them."""
+        for key in table:
+            if key not in fields(cls):
+                raise UnknownName("recipe key", key, fields(cls))
+        return cls(**table)
+
+    def plain(self) -> Plain:
+        table = plain(self)
+        del table["name"]
+        return table

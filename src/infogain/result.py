@@ -1,0 +1,52 @@
+"""What a decode returns: tokens, what they cost, and the recipe that gives them again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from infogain.options import Plain
+from infogain.trace import Trace
+
+
+@dataclass(frozen=True)
+class Result:
+    tokens: Tensor  # [P, L] the filled canvas, right-padded
+    length: Tensor  # [P] columns of each row
+    generated: Tensor  # [P, L] columns that were masks
+    cumulative_entropy: Tensor  # [P] H̃, Eq. 2
+    forwards: Tensor  # [P] model calls each prompt took part in
+    token_forwards: Tensor  # [P] columns run through the model for each prompt, all candidates counted
+    committed: Tensor  # [P] tokens written; columns skipped after an EOS are not
+    calls: int  # model calls in all
+    seeds: list[int]  # of each row: decode the row alone with its seed and it comes out the same
+    recipe: Plain
+    trace: Trace | None
+
+    def rows(self) -> list[list[int]]:
+        """The tokens of each row, prompt included, cut before the first EOS that was generated."""
+        eos_id = self.recipe.get("eos_id")
+        rows = []
+        for tokens, length, generated in zip(self.tokens, self.length, self.generated, strict=True):
+            row = tokens[: int(length)].tolist()
+            ends = [i for i, token in enumerate(row) if token == eos_id and generated[i]]
+            rows.append(row[: ends[0]] if ends else row)
+        return rows
+
+    @property
+    def kept(self) -> list[int]:
+        """Generated tokens that are left in each row once it is cut at its EOS."""
+        return [int(mask[: len(row)].sum()) for mask, row in zip(self.generated, self.rows(), strict=True)]
+
+    def plain(self) -> dict[str, Any]:
+        names = ("cumulative_entropy", "forwards", "token_forwards", "committed")
+        numbers = {name: getattr(self, name).tolist() for name in names}
+        return {"recipe": self.recipe, "seeds": self.seeds, "calls": self.calls, **numbers, "rows": self.rows()}
+
+    def save(self, path: str | Path) -> None:
+        """One JSON file with the recipe, the rows and their costs."""
+        Path(path).write_text(json.dumps(self.plain(), ensure_ascii=False, indent=1) + "\n")

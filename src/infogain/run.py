@@ -1,0 +1,293 @@
+"""One lane while it is decoded: its groups, its live state, and what it has finished."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from infogain import noise
+from infogain.canvas import Canvas
+from infogain.errors import ContractError, NumericsError
+from infogain.lane import Lane, make_groups
+from infogain.marginals import Marginals
+from infogain.move import BROKEN, NO_DISTRIBUTION, PARENT, Move
+from infogain.result import Result
+from infogain.state import Draft, State
+from infogain.trace import StepEvent, Trace
+
+
+def upload(values: Sequence[int], device: torch.device) -> Tensor:
+    """Whole numbers to the device, without waiting for it."""
+    host = torch.tensor(values, dtype=torch.int64)
+    return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Hypotheses at the start of their next block."""
+
+    canvas: Canvas  # [H]
+    members: list[int]  # group of each
+    cost: Tensor  # [H]
+    seed: Tensor  # [H]
+
+
+class Finished(NamedTuple):
+    group: int
+    tokens: Tensor  # [L]
+    cost: Tensor  # []
+    complete: bool  # False: set aside when decoding broke off
+
+
+class Run:
+    def __init__(self, lane: Lane, index: int, aligned: bool, device: torch.device, trace: bool) -> None:
+        self.lane, self.index, self.device = lane, index, device
+        self.sampler, self.schedule = lane.recipe.sampler, lane.recipe.schedule
+        pairs = list(make_groups(lane, aligned))
+        self.groups = [group for group, _ in pairs]
+        self.seeds = upload([seed for _, seed in pairs], device)  # [G]
+        self.total = sum(group.left for group in self.groups)
+        self.canvas = lane.canvas.to(device)
+        self.generated = self.canvas.masked  # [P, L]
+        self.z: State | None = None
+        self.members: list[int] = []  # group of each row of z: what z.group says, known to the host
+        self.opening: Opening | None = None
+        self.finished: list[Finished] = []
+        self.forwards: Counter[int] = Counter()  # by prompt
+        self.token_forwards: Counter[int] = Counter()
+        self.trace = Trace(lane.recipe.plain(), lane.canvas.mask_id, lane.canvas.rows()) if trace else None
+        prompts = self.canvas.take(upload([group.prompt for group in self.groups], device))
+        nothing = torch.zeros(len(self.groups), dtype=torch.float64, device=device)
+        self._arrive(prompts, list(range(len(self.groups))), nothing)
+
+    @property
+    def live(self) -> bool:
+        return self.z is not None or self.opening is not None
+
+    def count(self, members: Sequence[int], columns: Sequence[int]) -> None:
+        """Note a forward: which groups' rows took part, and the columns each row ran."""
+        self.forwards.update({self.groups[g].prompt for g in members})
+        for g, ran in zip(members, columns, strict=True):
+            self.token_forwards[self.groups[g].prompt] += ran
+
+    def open_blocks(self, p: Marginals, first_row: int) -> None:
+        """The model has read the opening rows: they join the live state, on context rows from `first_row` on."""
+        opening = self.opening
+        assert opening is not None
+        for g in opening.members:
+            self.groups[g].context = [first_row + h for h, member in enumerate(opening.members) if member == g]
+        blocks = [self.groups[g].now for g in opening.members]
+        start, masks, steps = (upload(column, self.device) for column in zip(*blocks, strict=True))
+        tokens, masked = opening.canvas.view(start, p.entropy.shape[1])
+        z = Draft(
+            row=upload(range(first_row, first_row + len(blocks)), self.device),
+            group=upload(opening.members, self.device),
+            start=start,
+            step=torch.zeros_like(start),
+            steps=steps,
+            total=masks,
+            cost=opening.cost,
+            seed=opening.seed,
+            tokens=tokens,
+            masked=masked,
+        ).seen(p, before=(p,) * self.sampler.memory)
+        self.z = self.z.join(z) if self.z else z
+        self.members += opening.members
+        self.opening = None
+
+    def propose(self) -> Move:
+        """Fig. 2, step 1: sample candidate actions."""
+        assert self.z is not None
+        return Move.propose(self.z, self.sampler, self.schedule, self.canvas.mask_id, self._stops(self.z))
+
+    def settle(self, move: Move, verdicts: list[int]) -> None:
+        """Take in what was read back of this lane's candidates: keep the distinct ones."""
+        for verdict in verdicts:
+            for problem, text in BROKEN.items():
+                if verdict & problem:
+                    raise self._error(NumericsError if problem == NO_DISTRIBUTION else ContractError, text, verdict)
+        kept = move.settle(verdicts)
+        if len(kept) < len(verdicts):
+            move.keep(upload(kept, self.device))
+        pace: dict[int, int] = {}
+        for m, g in enumerate(self._groups_of(move)):
+            if pace.setdefault(g, move.committed(m)) != move.committed(m):
+                text = "candidates that compete must commit equally many tokens; the sampler's differ"
+                raise self._error(ContractError, text, move.verdicts[m])
+        for g, committed in pace.items():
+            self.groups[g].filled += committed
+
+    def transition(self, move: Move, canvas: Canvas, step: int) -> StepEvent:
+        """Fig. 2, step 3: keep the best candidates of each group; a finished block goes back to the canvas."""
+        groups = [self.groups[g] for g in self.members]
+        members = self._groups_of(move)
+        score = self._score(move)
+        going = self._advance(move, members, score)
+        finishing = upload(move.finishing, self.device)
+        if move.finishing:
+            ends = move.draft.draft(finishing)
+            rows = canvas.take(ends.row).write(ends.start, ends.tokens)
+            stopped = [move.stops(m) for m in move.finishing]
+            self._arrive(rows, [members[m] for m in move.finishing], ends.cost, stopped)
+        event = StepEvent(
+            lane=self.index,
+            step=step,
+            z=move.z,
+            prompt=[group.prompt for group in groups],
+            copy=[group.copy for group in groups],
+            a=move.a,
+            score=score,
+            cost=move.draft.cost,
+            kept=torch.cat([going, finishing]),
+            done=self.total - sum(group.left for group in self.groups),
+            total=self.total,
+        )
+        if self.trace:
+            self.trace.record(event)
+        return event
+
+    def park(self, canvas: Canvas | None) -> None:
+        """Set every hypothesis in flight aside as it is: decoding has broken off."""
+        if self.z is not None and canvas is not None:
+            rows = canvas.take(self.z.row).write(self.z.start, self.z.tokens)
+            self._finish(rows, self.members, self.z.cost, complete=False)
+        if self.opening is not None:
+            self._finish(self.opening.canvas, self.opening.members, self.opening.cost, complete=False)
+
+    def result(self, calls: int) -> Result:
+        """The finished hypothesis of least H̃ for each prompt."""
+        costs = torch.stack([h.cost for h in self.finished]).tolist()
+        best: dict[int, int] = {}
+        for i, h in enumerate(self.finished):
+            j = best.setdefault(self.groups[h.group].prompt, i)
+            if (not h.complete, costs[i]) < (not self.finished[j].complete, costs[j]):
+                best[self.groups[h.group].prompt] = i
+        chosen = [best[prompt] for prompt in range(self.lane.rows)]
+        tokens = torch.stack([self.finished[i].tokens[: self.canvas.tokens.shape[1]] for i in chosen])
+        skipped = self.generated & (tokens == self.canvas.mask_id)
+        if self.lane.recipe.eos_id is not None:
+            complete = upload([self.finished[i].complete for i in chosen], self.device).bool()
+            tokens = torch.where(skipped & complete[:, None], self.lane.recipe.eos_id, tokens)
+        result = Result(
+            tokens=tokens,
+            length=self.canvas.length,
+            generated=self.generated,
+            cumulative_entropy=torch.tensor([costs[i] for i in chosen], dtype=torch.float64),
+            forwards=torch.tensor([self.forwards[prompt] for prompt in range(self.lane.rows)]),
+            token_forwards=torch.tensor([self.token_forwards[prompt] for prompt in range(self.lane.rows)]),
+            committed=(self.generated & ~skipped).sum(-1),
+            calls=calls,
+            seeds=self.lane.row_seeds,
+            recipe=self.lane.recipe.plain(),
+            trace=self.trace,
+        )
+        if self.trace:
+            self.trace.rows = result.rows()
+        return result
+
+    def _advance(self, move: Move, members: list[int], score: Tensor) -> Tensor:
+        """The survivors among candidates whose block goes on become the live state; returns which they are."""
+        going = upload(move.going, self.device)
+        if move.p is None:
+            self.z, self.members = None, []
+            return going
+        sizes = [(g, len(list(same))) for g, same in groupby(members[m] for m in move.going)]
+        best, places = select(score[going], [size for _, size in sizes], self.sampler.beam)
+        kept = going[best]
+        z_next, parent = move.draft.draft(kept), move.a.parent[kept]
+        if self.sampler.beam > 1:  # every place has a noise stream of its own
+            slot = upload([slot for count in places for slot in range(count)], self.device)
+            z_next = replace(z_next, seed=noise.fork(self.seeds[z_next.group], slot))
+        past = (move.z.p, *move.z.before)[: self.sampler.memory]
+        self.z = z_next.seen(move.p[best], tuple(p[parent] for p in past))
+        self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
+        return kept
+
+    def _score(self, move: Move) -> Tensor:
+        """The sampler's score of every candidate; those that finish their block are not evaluated, but certain. [M]"""
+        score = torch.zeros_like(move.draft.cost)
+        for part, p in ((move.going, move.p), (move.finishing, Marginals.certain(move.z.p, len(move.finishing)))):
+            if part and p is not None:
+                index = upload(part, self.device)
+                worth = self.sampler.score(move.z, move.a[index], move.draft.draft(index).seen(p))
+                if worth.shape != index.shape:
+                    raise ContractError(
+                        f"score must give one number per candidate, shape {list(index.shape)}; "
+                        f"{self.sampler.name or type(self.sampler).__name__} gave {list(worth.shape)}."
+                    )
+                score[index] = worth.double()
+        return score
+
+    def _arrive(self, canvas: Canvas, members: list[int], cost: Tensor, stopped: Sequence[bool] = ()) -> None:
+        """Hypotheses between two blocks: those with more to write open the next one, the others are finished."""
+        for g, stop in zip(members, stopped or [False] * len(members), strict=True):
+            if stop and self.sampler.beam == 1:
+                self.groups[g].stop()
+        stays_open = [
+            bool(self.groups[g].blocks) and not (stop and self.sampler.beam > 1)
+            for g, stop in zip(members, stopped or [False] * len(members), strict=True)
+        ]
+        done = [h for h, is_open in enumerate(stays_open) if not is_open]
+        more = [h for h, is_open in enumerate(stays_open) if is_open]
+        if done:
+            index = upload(done, self.device)
+            self._finish(canvas.take(index), [members[h] for h in done], cost[index], complete=True)
+        going = [members[h] for h in more]
+        for g in set(members) - set(going):
+            self.groups[g].blocks.clear()
+        for g in dict.fromkeys(going):
+            self.groups[g].next_block()
+        if more:
+            index, group = upload(more, self.device), upload(going, self.device)
+            slot = upload([going[:i].count(g) for i, g in enumerate(going)], self.device)
+            seed = noise.fork(self.seeds[group], slot)
+            self.opening = Opening(canvas.take(index), going, cost[index], seed)
+
+    def _finish(self, canvas: Canvas, members: list[int], cost: Tensor, complete: bool) -> None:
+        self.finished += [Finished(g, canvas.tokens[h], cost[h], complete) for h, g in enumerate(members)]
+
+    def _stops(self, z: State) -> Tensor | None:
+        """The EOS at block columns that were masks, −1 elsewhere; None where the recipe has no EOS. [R, W]"""
+        eos_id = self.lane.recipe.eos_id
+        if eos_id is None:
+            return None
+        generated = self.generated[z.group // self.sampler.copies]  # [R, L]
+        column = z.column
+        inside = column < generated.shape[1]
+        generated = generated.gather(1, column.clamp(max=generated.shape[1] - 1)) & inside
+        return torch.where(generated, eos_id, -1)
+
+    def _groups_of(self, move: Move) -> list[int]:
+        return [self.members[move.parent(m)] for m in range(len(move.verdicts))]
+
+    def _error(self, kind: type[ContractError | NumericsError], text: str, verdict: int) -> Exception:
+        group = self.groups[self.members[verdict >> PARENT]]
+        return kind(
+            f"{text} (lane {self.index}, prompt {group.prompt}, block at column {group.now.start}, {group.filled} of "
+            f"its {group.now.masks} masks filled). What was decoded so far is in the error's `partial`."
+        )
+
+
+def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor, list[int]]:
+    """Sec. 3.2.2, transition: the best `beam` of each run of `sizes` scores, in their old order; ties to the first.
+
+    Returns their indices and how many each run keeps.
+    """
+    places = [min(size, beam) for size in sizes]
+    if list(sizes) == places:
+        return torch.arange(len(score), device=score.device), places
+    widest = max(sizes)
+    first = list(accumulate(sizes, initial=0))[:-1]
+    padded = [at + j if j < size else -1 for at, size in zip(first, sizes, strict=True) for j in range(widest)]
+    index = upload(padded, score.device)
+    table = torch.where(index < 0, -torch.inf, score[index]).view(len(sizes), widest)
+    best = table.argsort(dim=-1, descending=True, stable=True)[:, :beam].sort(-1).values
+    taken = upload([i * beam + j for i, count in enumerate(places) for j in range(count)], score.device)
+    best = best + upload(first, score.device)[:, None]
+    return best.flatten()[taken], places

@@ -1,0 +1,73 @@
+"""The two families of proposals: one greedy action (Eq. 1), or N sampled ones (the Action Sampler of Sec. 3.2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from infogain.options import option
+from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
+from infogain.state import Candidates, State
+
+
+@dataclass(frozen=True)
+class Greedy(Drawing):
+    """Eq. 1: draw a token everywhere, keep those at the K most certain positions. A subclass says what certain is."""
+
+    tau_pos: float = option(0.0, "position temperature; 0 takes the most certain positions", low=0)
+
+    def phi(self, z: State, tokens: Tensor) -> Tensor:
+        """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
+        raise NotImplementedError
+
+    def count(self, z: State, tokens: Tensor, order: Tensor, budget: Tensor) -> Tensor:
+        """How many positions to take, down the order of preference. [R]"""
+        return budget
+
+    def propose(self, z: State, budget: Tensor) -> Candidates:
+        tokens = self.draw(z)  # [R, 1, W]
+        key = self.phi(z, tokens[:, 0])
+        if self.tau_pos:
+            key = key + self.tau_pos * position_noise(z, 1)[:, 0]
+        order = ordering(z.masked, key)
+        chosen = top(order, self.count(z, tokens[:, 0], order, budget))
+        return Candidates.grid((chosen & z.masked)[:, None], tokens)
+
+
+def leading(holds: Tensor) -> Tensor:
+    """How many positions hold before the first that does not. [R, W] -> [R]"""
+    return holds.long().cumprod(-1).sum(-1)
+
+
+@dataclass(frozen=True)
+class LookAhead(Drawing):
+    """Sec. 3.2.2: N candidate actions, each with its own tokens and positions; `score` picks among their futures."""
+
+    greedy: ClassVar[bool] = False
+
+    n: int = option(8, "candidate actions per step", low=1, hint="Use 1 (greedy) or 8 (the paper's).")
+    tau_pos: float = option(0.1, "position temperature of candidates 1…n−1; candidate 0 is greedy", low=0)
+    gamma: float = option(
+        0.8, "bypass: positions with top-1 probability above this are always chosen; 1 = off", above=0, high=1
+    )
+    phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
+
+    def propose(self, z: State, budget: Tensor) -> Candidates:
+        tokens = self.draw(z, self.n)  # [R, N, W]
+        # Sec. 3.2.3, high-confidence bypass: pinned positions go first and share candidate 0's token
+        pinned = (z.masked & (z.p.confidence > self.gamma))[:, None]
+        tokens = torch.where(pinned, tokens[:, :1], tokens)
+        key = certainty(self.phi, z.p, tokens) + self.tau_pos * _greedy_first(position_noise(z, self.n))
+        key = torch.where(pinned, z.p.confidence[:, None], key)
+        masked = z.masked[:, None].expand(key.shape)
+        order = ordering(masked, key, first=pinned.expand(key.shape))
+        return Candidates.grid(top(order, budget[:, None]) & masked, tokens)
+
+
+def _greedy_first(noise: Tensor) -> Tensor:
+    """No noise for candidate 0, so that look-ahead never does without the greedy action."""
+    noise[:, 0] = 0
+    return noise

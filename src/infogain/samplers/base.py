@@ -1,0 +1,110 @@
+"""What a sampler is: a value that proposes candidate actions and scores the states they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from infogain import noise
+from infogain.marginals import Marginals
+from infogain.options import Options, Registry, option
+from infogain.state import Candidates, State
+
+
+class Sampler(Options):
+    """Table 6: expand (`propose`) → evaluate (the loop) → select (`score`)."""
+
+    criteria: ClassVar[str] = ""  # what it maximises at each step
+    sensitivity: ClassVar[str] = "–"  # to temperature, where the paper says
+    greedy: ClassVar[bool] = True  # looks at the present step only
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether a step may commit more tokens than the schedule's budget."""
+        return False
+
+    @property
+    def beam(self) -> int:
+        """Hypotheses kept per group."""
+        return 1
+
+    @property
+    def copies(self) -> int:
+        """Independent decodes per prompt, the least H̃ of which is returned."""
+        return 1
+
+    @property
+    def memory(self) -> int:
+        """How many earlier steps' marginals `State.before` must hold."""
+        return 0
+
+    def propose(self, z: State, budget: Tensor) -> Candidates:
+        """Where to write, and what: one or more candidates per row. `budget` is K_t. [R]"""
+        raise NotImplementedError
+
+    def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+        """The worth of each candidate, higher is better; ties go to the first. [M]"""
+        return torch.zeros_like(z_next.cost)
+
+
+SAMPLERS: Registry[Sampler] = Registry("sampler", {})
+
+
+@dataclass(frozen=True)
+class Drawing(Sampler):
+    """A sampler that draws its tokens at a temperature."""
+
+    tau_token: float = option(0.7, "token temperature; 0 takes the most likely token", low=0)
+    top_k: int | None = option(None, "draw among the k most likely tokens only", low=1)
+    top_p: float | None = option(None, "draw among the fewest tokens that hold this probability", above=0, high=1)
+
+    def draw(self, z: State, n: int = 1) -> Tensor:
+        """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""
+        u = noise.uniform(*_index(z, noise.TOKEN, n))
+        return z.p.draw(self.tau_token, u, self.top_k, self.top_p)
+
+
+# φ: how certain a position looks, for tokens [R, N, W] drawn there -> broadcasts to [R, N, W]
+METRICS: dict[str, Callable[[Marginals, Tensor], Tensor]] = {
+    "drawn": lambda p, tokens: p.probability(tokens),
+    "top1": lambda p, tokens: p.confidence[:, None],
+    "entropy": lambda p, tokens: -p.entropy[:, None],
+    "margin": lambda p, tokens: p.margin[:, None],
+}
+
+
+def certainty(name: str, p: Marginals, tokens: Tensor) -> Tensor:
+    """φ(ℓ, z) by its name in METRICS. [R, N, W]"""
+    return METRICS[name](p, tokens).expand(tokens.shape)
+
+
+def position_noise(z: State, n: int) -> Tensor:
+    """Gumbel noise for every column of n candidates. [R, N, W]"""
+    return noise.gumbel(*_index(z, noise.POSITION, n))
+
+
+def _index(z: State, stream: int, n: int) -> tuple[Tensor, int, Tensor, Tensor, Tensor]:
+    """A draw is named by its row's seed, the step in the block, the candidate and the canvas column."""
+    candidate = torch.arange(n, device=z.seed.device)[None, :, None]
+    return z.seed[:, None, None], stream, z.step[:, None, None], candidate, z.column[:, None]
+
+
+def ordering(masked: Tensor, key: Tensor, first: Tensor | None = None) -> Tensor:
+    """Columns from the most to the least preferred: masked before the rest, `first` before others, then by key.
+
+    Ties go to the left. All [..., W].
+    """
+    order = key.masked_fill(~masked, -torch.inf).argsort(dim=-1, descending=True, stable=True)
+    if first is not None:
+        order = order.gather(-1, first.gather(-1, order).byte().argsort(dim=-1, descending=True, stable=True))
+    return order
+
+
+def top(order: Tensor, count: Tensor) -> Tensor:
+    """Eq. 1: the first `count` columns of an ordering, as a mask. [..., W], [...] -> [..., W]"""
+    rank = order.argsort(-1)
+    return rank < count[..., None]

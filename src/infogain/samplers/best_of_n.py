@@ -1,0 +1,50 @@
+"""Best-of-N: independent decodes with any sampler, the one of least H̃ is returned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from infogain.options import option
+from infogain.samplers.base import SAMPLERS, Sampler
+from infogain.state import Candidates, State
+
+
+@SAMPLERS.register("best-of-n")
+@dataclass(frozen=True)
+class BestOfN(Sampler):
+    """Fig. 4, the baseline: N decodes of each prompt side by side, least H̃ wins."""
+
+    criteria: ClassVar[str] = "−H̃ over n decodes of the base"
+    greedy: ClassVar[bool] = False
+
+    n: int = option(8, "independent decodes per prompt", low=1)
+    base: Sampler = option("confidence", "sampler of each decode")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", SAMPLERS.parse(self.base))
+        super().__post_init__()
+
+    @property
+    def adaptive(self) -> bool:
+        return self.base.adaptive
+
+    @property
+    def beam(self) -> int:
+        return self.base.beam
+
+    @property
+    def copies(self) -> int:
+        return self.n * self.base.copies
+
+    @property
+    def memory(self) -> int:
+        return self.base.memory
+
+    def propose(self, z: State, budget: Tensor) -> Candidates:
+        return self.base.propose(z, budget)
+
+    def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+        return self.base.score(z, a, z_next)

@@ -1,0 +1,24 @@
+"""Entropy: the least uncertain position first (Dream)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from infogain.samplers.actions import Greedy
+from infogain.samplers.base import SAMPLERS
+from infogain.state import State
+
+
+@SAMPLERS.register("entropy")
+@dataclass(frozen=True)
+class Entropy(Greedy):
+    """Eq. 8: φ = −H_ℓ(z)."""
+
+    criteria: ClassVar[str] = "−Σ_A H"
+    sensitivity: ClassVar[str] = "High"
+
+    def phi(self, z: State, tokens: Tensor) -> Tensor:
+        return -z.p.entropy

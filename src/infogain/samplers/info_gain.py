@@ -1,0 +1,30 @@
+"""Info-Gain: the action that leaves the least uncertainty for the price it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from infogain.objective import info_gain_objective
+from infogain.options import option
+from infogain.samplers.actions import LookAhead
+from infogain.samplers.base import SAMPLERS
+from infogain.state import Candidates, State
+
+
+@SAMPLERS.register("info-gain")
+@dataclass(frozen=True)
+class InfoGain(LookAhead):
+    """Listing 1: N candidates in one batched forward, keep argmax J (Eq. 5)."""
+
+    criteria: ClassVar[str] = "IG(a; z) − Σ_A H"
+    sensitivity: ClassVar[str] = "Low"
+
+    gain_power: float = option(
+        1.0, "what remains is Σ H / |M|^power: 1 the paper's mean, 0 the plain sum", low=0, high=1
+    )
+
+    def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+        return info_gain_objective(z, a, z_next, self.gain_power)

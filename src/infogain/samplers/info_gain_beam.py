@@ -1,0 +1,38 @@
+"""Info-Gain beam search: several hypotheses at once, pruned by the same objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from infogain.objective import state_uncertainty
+from infogain.options import option
+from infogain.samplers.base import SAMPLERS
+from infogain.samplers.info_gain import InfoGain
+from infogain.state import Candidates, State
+
+
+@SAMPLERS.register("info-gain-beam")
+@dataclass(frozen=True)
+class InfoGainBeam(InfoGain):
+    """Listing 2: rank hypotheses by f = −(H̃ + 𝓗(z)), which within one block is Σ J up to a constant.
+
+    The final answer is the hypothesis of least H̃.
+    """
+
+    criteria: ClassVar[str] = "−(H̃ + 𝓗(z′))"
+    sensitivity: ClassVar[str] = "–"
+
+    width: int = option(4, "hypotheses kept per prompt", low=1)
+
+    @property
+    def beam(self) -> int:
+        return self.width
+
+    def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+        """f(z′) = f(z) + J, counted from the group's first hypothesis: with one hypothesis it is J to the bit."""
+        worth = -(z.cost + state_uncertainty(z, self.gain_power))  # f(z) [R]
+        first = (z.group[:, None] == z.group).byte().argmax(-1)  # [R]
+        return (worth - worth[first])[a.parent] + super().score(z, a, z_next)

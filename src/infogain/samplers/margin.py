@@ -1,0 +1,24 @@
+"""Margin: the clearest winner first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from infogain.samplers.actions import Greedy
+from infogain.samplers.base import SAMPLERS
+from infogain.state import State
+
+
+@SAMPLERS.register("margin")
+@dataclass(frozen=True)
+class Margin(Greedy):
+    """Eq. 9: φ = p_top1 − p_top2."""
+
+    criteria: ClassVar[str] = "Σ_A (p_top1 − p_top2)"
+    sensitivity: ClassVar[str] = "High"
+
+    def phi(self, z: State, tokens: Tensor) -> Tensor:
+        return z.p.margin

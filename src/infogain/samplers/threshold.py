@@ -1,0 +1,45 @@
+"""Threshold: every position confident enough (Fast-dLLM)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from infogain.options import option
+from infogain.samplers.actions import Greedy, leading
+from infogain.samplers.base import SAMPLERS, certainty
+from infogain.state import State
+
+
+@SAMPLERS.register("threshold")
+@dataclass(frozen=True)
+class Threshold(Greedy):
+    """Sec. 3.2.3, the Fast-dLLM rule that the bypass borrows: all positions with p(x) ≥ threshold, at least K.
+
+    variant='factor' lets the threshold rise with the number taken: the n-th needs p(x) ≥ 1 − factor/(n + 1).
+    """
+
+    criteria: ClassVar[str] = "|A| with p(x) ≥ threshold"
+
+    variant: str = option("threshold", "one threshold, or one per rank", choices=("threshold", "factor"))
+    threshold: float = option(0.9, "probability needed", above=0, high=1, when=("variant", "threshold"))
+    factor: float = option(1.0, "the n-th position needs 1 − factor/(n+1)", low=0, when=("variant", "factor"))
+
+    @property
+    def adaptive(self) -> bool:
+        return True
+
+    def phi(self, z: State, tokens: Tensor) -> Tensor:
+        return certainty("drawn", z.p, tokens[:, None])[:, 0]
+
+    def count(self, z: State, tokens: Tensor, order: Tensor, budget: Tensor) -> Tensor:
+        confidence = self.phi(z, tokens).gather(-1, order)
+        needed = torch.full_like(confidence, self.threshold)
+        if self.variant == "factor":
+            rank = torch.arange(1, order.shape[1] + 1, device=order.device)  # n = 1, 2, …
+            needed = 1 - self.factor / (rank + 1)
+        confident = leading((confidence >= needed) & z.masked.gather(-1, order))
+        return torch.maximum(confident, budget)

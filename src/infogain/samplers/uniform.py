@@ -1,0 +1,27 @@
+"""Uniform: positions in random order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from infogain import noise
+from infogain.samplers.base import SAMPLERS, Drawing, ordering, top
+from infogain.state import Candidates, State
+
+
+@SAMPLERS.register("uniform")
+@dataclass(frozen=True)
+class Uniform(Drawing):
+    """Eq. 6: φ = ε, ε ~ U(0, 1)."""
+
+    criteria: ClassVar[str] = "–"
+    sensitivity: ClassVar[str] = "High"
+    greedy: ClassVar[bool] = False
+
+    def propose(self, z: State, budget: Tensor) -> Candidates:
+        epsilon = noise.uniform(z.seed[:, None], noise.UNIFORM, z.step[:, None], z.column)
+        chosen = top(ordering(z.masked, epsilon), budget) & z.masked
+        return Candidates.grid(chosen[:, None], self.draw(z))

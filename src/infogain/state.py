@@ -1,0 +1,98 @@
+"""Where decoding stands, and what a sampler may propose.
+
+Letters of every shape comment: P prompts, R live hypotheses, M candidates, N candidates per
+hypothesis, L canvas columns, W block width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import block_columns
+from infogain.marginals import Marginals
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Canvases of R hypotheses, each in its own active block, that no model has looked at yet."""
+
+    row: Tensor  # [R] the context row that holds what lies outside the block
+    group: Tensor  # [R] hypotheses of one group compete for its places
+    start: Tensor  # [R] first canvas column of the block
+    step: Tensor  # [R] steps already taken in this block
+    steps: Tensor  # [R] steps the schedule allots to this block
+    total: Tensor  # [R] masks the block began with
+    cost: Tensor  # [R] H̃ so far (Eq. 2), over all blocks
+    seed: Tensor  # [R]
+    tokens: Tensor  # [R, W]
+    masked: Tensor  # [R, W]
+
+    @property
+    def left(self) -> Tensor:
+        """Masks left in each block. [R]"""
+        return self.masked.sum(-1)
+
+    @property
+    def column(self) -> Tensor:
+        """Canvas column of each block column. [R, W]"""
+        return block_columns(self.start, self.tokens.shape[1])
+
+    def draft(self, index: Tensor) -> Draft:
+        """The canvases of these rows."""
+        return Draft(**{field.name: getattr(self, field.name)[index] for field in fields(Draft)})
+
+    def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
+        """The same canvases, with what the model believes about them."""
+        return State(**{field.name: getattr(self, field.name) for field in fields(Draft)}, p=p, before=before)
+
+
+@dataclass(frozen=True)
+class State(Draft):
+    """z: canvases and the model's marginals there. Samplers see this and nothing else."""
+
+    p: Marginals
+    before: tuple[Marginals, ...] = ()  # earlier steps' marginals, newest first; as many as the sampler asks for
+
+    def __getitem__(self, index: Tensor) -> State:
+        return self.draft(index).seen(self.p[index], tuple(p[index] for p in self.before))
+
+    def join(self, other: State) -> State:
+        """These rows, followed by rows that have just opened a block.
+
+        Those have no past: their own marginals stand in for it, and `step` tells.
+        """
+        pairs = {f.name: torch.cat([getattr(self, f.name), getattr(other, f.name)]) for f in fields(Draft)}
+        return Draft(**pairs).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+
+    def apply(self, a: Candidates, cost: Tensor) -> Draft:
+        """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z). [M]"""
+        z = self.draft(a.parent)
+        return replace(
+            z,
+            step=z.step + 1,
+            cost=z.cost + cost,
+            tokens=torch.where(a.chosen, a.tokens, z.tokens),
+            masked=z.masked & ~a.chosen,
+        )
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """M actions a = {(ℓ, x_ℓ)}; each row of the state proposes one or more, in order."""
+
+    parent: Tensor  # [M] the hypothesis acted on; non-decreasing
+    chosen: Tensor  # [M, W] bool: the positions A
+    tokens: Tensor  # [M, W] what to write there; elsewhere meaningless
+
+    @classmethod
+    def grid(cls, chosen: Tensor, tokens: Tensor) -> Candidates:
+        """N candidates for each of R hypotheses. [R, N, W] each"""
+        rows, n, _ = chosen.shape
+        parent = torch.arange(rows, device=chosen.device).repeat_interleave(n, output_size=rows * n)
+        return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1))
+
+    def __getitem__(self, index: Tensor) -> Candidates:
+        return Candidates(self.parent[index], self.chosen[index], self.tokens[index])

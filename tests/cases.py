@@ -1,0 +1,124 @@
+"""What the laws are tried on: every sampler in several settings, several layouts of blocks, small exact models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infogain import Canvas
+from infogain.models import Tabular, random_joint
+from infogain.samplers import SAMPLERS, LookAhead, Sampler, make
+
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "uniform": [{}],
+    "ar": [{}, {"tau_pos": 0.5}],
+    "confidence": [{"of": "top1"}, {"of": "drawn"}, {"tau_pos": 0.3}, {"tau_token": 0.0}],
+    "entropy": [{}, {"tau_pos": 0.3}, {"top_k": 2}, {"top_p": 0.8}],
+    "margin": [{}, {"tau_pos": 0.3}],
+    "klass": [{}, {"tau_pos": 0.3}, {"variant": "original", "epsilon": 0.5, "threshold": 0.3}],
+    "pc": [{}, {"lam": 0.0, "tau_pos": 0.3}],
+    "eb": [{}, {"bound": 1.0}],
+    "threshold": [{"threshold": 0.4}, {"variant": "factor", "factor": 2.0}, {"tau_pos": 0.3}],
+    "lookum": [{"gamma": 1.0}, {"gamma": 0.4, "metric": "top1"}, {"metric": "margin"}],
+    "info-gain": [
+        {"gamma": 1.0},
+        {"gamma": 0.4},
+        {"gamma": 0.6, "phi": "entropy", "tau_pos": 0.4},
+        {"phi": "margin", "gain_power": 0.0},
+        {"n": 3, "phi": "top1", "gain_power": 0.5, "tau_token": 0.0},
+    ],
+    "info-gain-beam": [{"width": 1, "n": 4}, {"width": 3, "n": 4, "gamma": 1.0}, {"width": 2, "n": 4, "gamma": 0.4}],
+    "best-of-n": [
+        {"n": 2, "base": "entropy"},
+        {"n": 2, "base": {"name": "info-gain", "n": 3, "gamma": 0.4}},
+        {"n": 2, "base": {"name": "eb", "bound": 1.0}},
+        {"n": 2, "base": {"name": "info-gain-beam", "width": 2, "n": 3}},
+    ],
+}
+assert set(SETTINGS) == set(SAMPLERS), "a sampler without a case here would pass every law"
+
+ALL: list[Sampler] = [make(name, **options) for name, settings in SETTINGS.items() for options in settings]
+
+
+def label(sampler: Sampler) -> str:
+    defaults = make(sampler.name)
+    changed = {k: v for k, v in vars(sampler).items() if v != getattr(defaults, k)}
+    shown = {k: v.name if isinstance(v, Sampler) else v for k, v in changed.items()}
+    return sampler.name + "".join(f",{k}={v}" for k, v in shown.items())
+
+
+def without_bypass(sampler: Sampler) -> bool:
+    return not isinstance(sampler, LookAhead) or sampler.gamma == 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a canvas is cut: generated lengths of a ragged batch, the block, and how masks lie."""
+
+    name: str
+    lengths: tuple[int, ...]
+    prompts: tuple[int, ...]
+    block: int | None
+
+    def canvas(self, model: Tabular, infill: bool = False) -> Canvas:
+        prompts = [_known(model, i, n) for i, n in enumerate(self.prompts)]
+        if not infill:
+            return Canvas.from_prompts(prompts, self.lengths, model.mask_id)
+        rows = [[*p, *[model.mask_id] * n] for p, n in zip(prompts, self.lengths, strict=True)]
+        for row in rows:  # a known token between the masks
+            row[len(row) // 2] = 0
+        return Canvas.infill(rows, model.mask_id)
+
+
+def _known(model: Tabular, i: int, n: int) -> list[int]:
+    return [int(token) for token in model.sequences[i % len(model.sequences), :n]]
+
+
+LENGTH = 7  # columns of the exact model
+LAYOUTS = [
+    Layout("one-block", (5,), (2,), None),
+    Layout("several-blocks", (6,), (1,), 2),
+    Layout("indivisible", (7,), (0,), 3),
+    Layout("ragged-one-block", (5, 3, 7, 1), (2, 4, 0, 3), None),
+    Layout("ragged-blocks", (6, 2, 7, 4), (1, 3, 0, 2), 3),
+]
+
+MODEL = random_joint(LENGTH, 3, seed=1, support=500)
+
+
+class Counting:
+    """A model that counts its calls and keeps what it was asked."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.prefills = 0
+        self.evaluations: list[Tensor] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+        self.prefills += 1
+        return self.model.prefill(canvas, start, width)
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
+        self.evaluations.append(tokens)
+        return self.model(tokens, context, row)
+
+    @property
+    def calls(self) -> int:
+        return self.prefills + len(self.evaluations)
+
+
+def rows(canvas: Canvas, chosen: Sequence[int]) -> Canvas:
+    """Some rows of a canvas, as one would build them alone."""
+    return Canvas.infill([canvas.rows()[i] for i in chosen], canvas.mask_id)
+
+
+def same_tokens(a: Tensor, b: Tensor) -> bool:
+    width = min(a.shape[-1], b.shape[-1])
+    return torch.equal(a[..., :width], b[..., :width])
