@@ -86,7 +86,8 @@ class Batch:
         p = self._marginals(self.model(tokens, self.context, row), len(tokens))
         seen = 0
         for run, move in going:
-            members = [run.members[move.parent(m)] for m in move.going]
+            of = run.groups_of(move)
+            members = [of[m] for m in move.going]
             run.count(members, [self.context.live[run.groups[g].context[0]] for g in members])
             move.p = p[seen : seen + len(members)]
             seen += len(members)

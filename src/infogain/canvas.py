@@ -54,13 +54,13 @@ class Canvas:
     @classmethod
     def infill(cls, rows: Iterable[Sequence[int] | Tensor], mask_id: int) -> Canvas:
         """Rows that already hold the mask token wherever something is to be written."""
+        if mask_id < 0:
+            raise InputError(f"the mask id must be at least 0; got {mask_id}. Read it from the model: model.mask_id.")
         table = [_ids(row, "row", i) for i, row in enumerate(rows)]
         if not table:
             raise InputError("a canvas needs at least one row; got an empty batch.")
         if empty := [i for i, row in enumerate(table) if not row]:
             raise InputError(f"every row needs at least one column; row {empty[0]} has none.")
-        if mask_id < 0:
-            raise InputError(f"the mask id must be at least 0; got {mask_id}. Read it from the model: model.mask_id.")
         length = [len(row) for row in table]
         width = max(length)
         tokens = torch.tensor([row + [PAD] * (width - len(row)) for row in table])

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class InfoGainError(Exception):
     """Everything this package raises on purpose.
 
-    `partial` holds the results reached before the error, when a decode had begun (else None).
+    `partial` holds a Result per lane as far as it got, when a decode had begun (else None).
     """
 
-    partial: object | None = None
+    partial: list[Any] | None = None
 
 
 class InputError(InfoGainError, ValueError):
@@ -34,11 +35,11 @@ class OptionError(InputError):
 class UnknownName(OptionError):
     """A name nobody registered."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], note: str = "") -> None:
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         guess = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {name!r}.{guess} Available: {', '.join(known)}.")
+        super().__init__(f"unknown {kind} {name!r}{note}.{guess} Available: {', '.join(known)}.")
 
 
 class ContractError(InfoGainError, RuntimeError):

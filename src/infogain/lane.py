@@ -99,15 +99,16 @@ class Group:
 
 def make_groups(lane: Lane, aligned: bool) -> Iterator[tuple[Group, int]]:
     """The lane's groups with their seeds: for each prompt, as many as the sampler makes copies."""
-    recipe = lane.recipe
-    copy, width = torch.arange(recipe.sampler.copies), lane.block
-    for prompt, (masked, row_seed) in enumerate(zip(lane.canvas.masked.tolist(), lane.row_seeds, strict=True)):
+    recipe, width = lane.recipe, lane.block
+    copies = torch.arange(recipe.sampler.copies)
+    seeds = noise.fork(torch.tensor(lane.row_seeds)[:, None], copies).tolist()  # [P, copies]
+    for prompt, masked in enumerate(lane.canvas.masked.tolist()):
         masks = split_blocks(masked, width, aligned)
         steps = recipe.schedule.allot(list(masks.values()))
         blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
-        for c, seed in enumerate(noise.fork(torch.tensor(row_seed), copy).tolist()):
+        for copy, seed in enumerate(seeds[prompt]):
             queue = deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed))
-            yield Group(prompt, c, queue), seed
+            yield Group(prompt, copy, queue), seed
 
 
 def _shuffled(blocks: list[Block], seed: int) -> list[Block]:

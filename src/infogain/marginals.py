@@ -68,7 +68,8 @@ class Marginals:
         total = cdf[..., -1:]
         # below `total`, so that rounding never reaches past the last possible token
         x = torch.minimum(u.transpose(1, 2).to(cdf) * total, total.nextafter(torch.zeros_like(total)))
-        return torch.searchsorted(cdf, x.contiguous(), right=True).transpose(1, 2)
+        tokens = torch.searchsorted(cdf, x.contiguous(), right=True).transpose(1, 2)
+        return tokens.clamp(max=cdf.shape[-1] - 1)  # matters for NaN only, which the loop reports one line later
 
     def kl(self, other: Marginals) -> Tensor:
         """D_KL(self ‖ other) per column. [R, W]"""

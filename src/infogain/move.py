@@ -33,7 +33,7 @@ class Move:
     draft: Draft  # the canvases they lead to [M]
     verdict: Tensor  # [M]
     p: Marginals | None = None  # of the going ones, once evaluated
-    verdicts: list[int] = field(default_factory=list)  # on the host
+    verdicts: list[int] = field(default_factory=list)  # of the distinct candidates, on the host
 
     @classmethod
     def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, stops: Tensor | None) -> Move:
@@ -56,15 +56,6 @@ class Move:
         bits = sum(flag * bit for bit, flag in flags.items())
         return cls(z, a, draft, bits + (a.chosen.sum(-1) << COUNT) + (a.parent << PARENT))
 
-    def settle(self, verdicts: list[int]) -> list[int]:
-        """Take the verdicts in; returns which candidates stay."""
-        kept = [m for m, verdict in enumerate(verdicts) if verdict & KEEP]
-        self.verdicts = [verdicts[m] for m in kept]
-        return kept
-
-    def keep(self, index: Tensor) -> None:
-        self.a, self.draft = self.a[index], self.draft.draft(index)
-
     @property
     def going(self) -> list[int]:
         return [m for m, verdict in enumerate(self.verdicts) if not verdict & FINISHES]
@@ -73,14 +64,13 @@ class Move:
     def finishing(self) -> list[int]:
         return [m for m, verdict in enumerate(self.verdicts) if verdict & FINISHES]
 
-    def parent(self, m: int) -> int:
-        return self.verdicts[m] >> PARENT
 
-    def committed(self, m: int) -> int:
-        return (self.verdicts[m] >> COUNT) & 0xFFFFFF
+def parent(verdict: int) -> int:
+    return verdict >> PARENT
 
-    def stops(self, m: int) -> bool:
-        return bool(self.verdicts[m] & STOPS)
+
+def committed(verdict: int) -> int:
+    return (verdict >> COUNT) & 0xFFFFFF
 
 
 def _distinct(a: Candidates, draft: Draft, finishes: Tensor) -> Tensor:

@@ -122,6 +122,12 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
 
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
     def __getitem__(self, name: str) -> type[T]:
         if name not in self.entries:
             raise UnknownName(self.kind, name, self.entries)
@@ -130,9 +136,15 @@ class Registry(Generic[T]):
     def make(self, name: str, **options: Any) -> T:
         """Make an entry by name; its options are its dataclass fields."""
         entry = self[name]
-        for option_name in options:
-            if option_name not in fields(entry):
-                raise UnknownName(f"option of {self.kind} {name!r}:", option_name, fields(entry))
+        known = fields(entry)
+        for given in options:
+            if given not in known:
+                takers = [other for other in self if given in fields(self[other])]
+                note = f" ({given} belongs to {', '.join(takers)})" if takers else ""
+                raise UnknownName(f"option of {self.kind} {name!r}:", given, known, note)
+        missing = [field.name for field in known.values() if field.default is MISSING and field.name not in options]
+        if missing:
+            raise OptionError(f"{self.kind} {name!r} needs {missing[0]}: {known[missing[0]].metadata['help']}.")
         return entry(**options)
 
     def parse(self, value: T | str | Mapping[str, Any]) -> T:
@@ -141,7 +153,7 @@ class Registry(Generic[T]):
             return self.make(value)
         if not isinstance(value, Mapping):
             return value
-        if "name" not in value:
+        if not isinstance(value.get("name"), str):
             raise OptionError(f"a {self.kind} needs a name; got {dict(value)!r}. Known: {', '.join(self.entries)}.")
         return self.make(**value)
 

@@ -16,7 +16,7 @@ from infogain.canvas import Canvas
 from infogain.errors import ContractError, NumericsError
 from infogain.lane import Lane, make_groups
 from infogain.marginals import Marginals
-from infogain.move import BROKEN, NO_DISTRIBUTION, PARENT, Move
+from infogain.move import BROKEN, KEEP, NO_DISTRIBUTION, STOPS, Move, committed, parent
 from infogain.result import Result
 from infogain.state import Draft, State
 from infogain.trace import StepEvent, Trace
@@ -49,6 +49,7 @@ class Run:
     def __init__(self, lane: Lane, index: int, aligned: bool, device: torch.device, trace: bool) -> None:
         self.lane, self.index, self.device = lane, index, device
         self.sampler, self.schedule = lane.recipe.sampler, lane.recipe.schedule
+        self.block = lane.block
         pairs = list(make_groups(lane, aligned))
         self.groups = [group for group, _ in pairs]
         self.seeds = upload([seed for _, seed in pairs], device)  # [G]
@@ -80,11 +81,13 @@ class Run:
         """The model has read the opening rows: they join the live state, on context rows from `first_row` on."""
         opening = self.opening
         assert opening is not None
-        for g in opening.members:
-            self.groups[g].context = [first_row + h for h, member in enumerate(opening.members) if member == g]
+        for g, same in groupby(range(len(opening.members)), key=opening.members.__getitem__):
+            self.groups[g].context = [first_row + h for h in same]
         blocks = [self.groups[g].now for g in opening.members]
         start, masks, steps = (upload(column, self.device) for column in zip(*blocks, strict=True))
         tokens, masked = opening.canvas.view(start, p.entropy.shape[1])
+        # another lane's block may be wider; the columns past our own wait for our next block
+        masked &= torch.arange(tokens.shape[1], device=self.device) < self.block
         z = Draft(
             row=upload(range(first_row, first_row + len(blocks)), self.device),
             group=upload(opening.members, self.device),
@@ -107,33 +110,33 @@ class Run:
         return Move.propose(self.z, self.sampler, self.schedule, self.canvas.mask_id, self._stops(self.z))
 
     def settle(self, move: Move, verdicts: list[int]) -> None:
-        """Take in what was read back of this lane's candidates: keep the distinct ones."""
+        """Take in what was read back of this lane's candidates, and keep the distinct ones."""
+        pace: dict[int, int] = {}
         for verdict in verdicts:
             for problem, text in BROKEN.items():
                 if verdict & problem:
                     raise self._error(NumericsError if problem == NO_DISTRIBUTION else ContractError, text, verdict)
-        kept = move.settle(verdicts)
+            if pace.setdefault(self.members[parent(verdict)], committed(verdict)) != committed(verdict):
+                raise self._error(ContractError, "candidates that compete must commit equally many tokens", verdict)
+        for g, count in pace.items():
+            self.groups[g].filled += count
+        kept = [m for m, verdict in enumerate(verdicts) if verdict & KEEP]
+        move.verdicts = [verdicts[m] for m in kept]
         if len(kept) < len(verdicts):
-            move.keep(upload(kept, self.device))
-        pace: dict[int, int] = {}
-        for m, g in enumerate(self._groups_of(move)):
-            if pace.setdefault(g, move.committed(m)) != move.committed(m):
-                text = "candidates that compete must commit equally many tokens; the sampler's differ"
-                raise self._error(ContractError, text, move.verdicts[m])
-        for g, committed in pace.items():
-            self.groups[g].filled += committed
+            index = upload(kept, self.device)
+            move.a, move.draft = move.a[index], move.draft.draft(index)
 
     def transition(self, move: Move, canvas: Canvas, step: int) -> StepEvent:
         """Fig. 2, step 3: keep the best candidates of each group; a finished block goes back to the canvas."""
         groups = [self.groups[g] for g in self.members]
-        members = self._groups_of(move)
+        members = self.groups_of(move)
         score = self._score(move)
         going = self._advance(move, members, score)
         finishing = upload(move.finishing, self.device)
         if move.finishing:
             ends = move.draft.draft(finishing)
             rows = canvas.take(ends.row).write(ends.start, ends.tokens)
-            stopped = [move.stops(m) for m in move.finishing]
+            stopped = [bool(move.verdicts[m] & STOPS) for m in move.finishing]
             self._arrive(rows, [members[m] for m in move.finishing], ends.cost, stopped)
         event = StepEvent(
             lane=self.index,
@@ -200,12 +203,12 @@ class Run:
         sizes = [(g, len(list(same))) for g, same in groupby(members[m] for m in move.going)]
         best, places = select(score[going], [size for _, size in sizes], self.sampler.beam)
         kept = going[best]
-        z_next, parent = move.draft.draft(kept), move.a.parent[kept]
+        z_next, parents = move.draft.draft(kept), move.a.parent[kept]
         if self.sampler.beam > 1:  # every place has a noise stream of its own
             slot = upload([slot for count in places for slot in range(count)], self.device)
             z_next = replace(z_next, seed=noise.fork(self.seeds[z_next.group], slot))
         past = (move.z.p, *move.z.before)[: self.sampler.memory]
-        self.z = z_next.seen(move.p[best], tuple(p[parent] for p in past))
+        self.z = z_next.seen(move.p[best], tuple(p[parents] for p in past))
         self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
         return kept
 
@@ -245,7 +248,7 @@ class Run:
             self.groups[g].next_block()
         if more:
             index, group = upload(more, self.device), upload(going, self.device)
-            slot = upload([going[:i].count(g) for i, g in enumerate(going)], self.device)
+            slot = upload([i for _, same in groupby(going) for i, _ in enumerate(same)], self.device)
             seed = noise.fork(self.seeds[group], slot)
             self.opening = Opening(canvas.take(index), going, cost[index], seed)
 
@@ -263,11 +266,12 @@ class Run:
         generated = generated.gather(1, column.clamp(max=generated.shape[1] - 1)) & inside
         return torch.where(generated, eos_id, -1)
 
-    def _groups_of(self, move: Move) -> list[int]:
-        return [self.members[move.parent(m)] for m in range(len(move.verdicts))]
+    def groups_of(self, move: Move) -> list[int]:
+        """The group of each candidate."""
+        return [self.members[parent(verdict)] for verdict in move.verdicts]
 
     def _error(self, kind: type[ContractError | NumericsError], text: str, verdict: int) -> Exception:
-        group = self.groups[self.members[verdict >> PARENT]]
+        group = self.groups[self.members[parent(verdict)]]
         return kind(
             f"{text} (lane {self.index}, prompt {group.prompt}, block at column {group.now.start}, {group.filled} of "
             f"its {group.now.masks} masks filled). What was decoded so far is in the error's `partial`."

@@ -45,9 +45,9 @@ class TabularContext:
 class Tabular:
     """p(x) = weight of x / Σ weights, over the listed sequences.
 
-    A canvas that no listed sequence agrees with (independent draws can write one) gets the limit of
-    an infinitesimal uniform admixture: every token equally likely. Rows shorter than the table are
-    marginalised: their missing columns stay unknown.
+    A canvas that no listed sequence agrees with (independent draws can write one) gets the limit of an
+    infinitesimal admixture of independent columns: each token that the column ever holds is equally
+    likely. Rows shorter than the table are marginalised: their missing columns stay unknown.
     """
 
     def __init__(self, sequences: Tensor, weights: Tensor, mask_id: int, block_causal: bool = False) -> None:
@@ -69,6 +69,7 @@ class Tabular:
         self.vocab_size = max(int(sequences.max()), mask_id) + 1
         # [S, L·V]: row s marks the tokens of sequence s
         self._one_hot = torch.nn.functional.one_hot(sequences, self.vocab_size).double().flatten(1)
+        self._possible = (self._one_hot.sum(0) > 0).double()  # [L·V]
 
     @property
     def device(self) -> torch.device:
@@ -106,7 +107,6 @@ class Tabular:
         fits = tokens.T[:, :, None] == self.sequences.T[column.T]  # [W, M, S]
         agrees = context.agrees[row] & (fits | unknown.T[:, :, None]).all(0)  # [M, S]
         weights = agrees * self.weights
-        mass = (weights @ self._one_hot).view(-1, self.length, self.vocab_size)  # [M, L, V]
-        mass = mass[torch.arange(len(row), device=self.device)[:, None], column]  # [M, W, V]
-        nothing_fits = weights.sum(-1) == 0
-        return torch.where(nothing_fits[:, None, None], 1.0, mass).log()
+        mass = weights @ self._one_hot
+        mass = torch.where(agrees.any(-1, keepdim=True), mass, self._possible).view(-1, self.length, self.vocab_size)
+        return mass[torch.arange(len(row), device=self.device)[:, None], column].log()  # [M, W, V]

@@ -55,15 +55,18 @@ class LookAhead(Drawing):
     )
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
 
+    def pinned(self, z: State) -> Tensor:
+        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""
+        return z.masked & (z.p.confidence > self.gamma)
+
     def propose(self, z: State, budget: Tensor) -> Candidates:
         tokens = self.draw(z, self.n)  # [R, N, W]
-        # Sec. 3.2.3, high-confidence bypass: pinned positions go first and share candidate 0's token
-        pinned = (z.masked & (z.p.confidence > self.gamma))[:, None]
-        tokens = torch.where(pinned, tokens[:, :1], tokens)
+        pinned = self.pinned(z)[:, None].expand(tokens.shape)
+        tokens = torch.where(pinned, tokens[:, :1], tokens)  # a pinned position has one draw, shared by all
         key = certainty(self.phi, z.p, tokens) + self.tau_pos * _greedy_first(position_noise(z, self.n))
         key = torch.where(pinned, z.p.confidence[:, None], key)
-        masked = z.masked[:, None].expand(key.shape)
-        order = ordering(masked, key, first=pinned.expand(key.shape))
+        masked = z.masked[:, None].expand(tokens.shape)
+        order = ordering(masked, key, first=pinned)
         return Candidates.grid(top(order, budget[:, None]) & masked, tokens)
 
 

@@ -17,7 +17,7 @@ from infogain.state import State
 @SAMPLERS.register("threshold")
 @dataclass(frozen=True)
 class Threshold(Greedy):
-    """Sec. 3.2.3, the Fast-dLLM rule that the bypass borrows: all positions with p(x) ≥ threshold, at least K.
+    """Fast-dLLM, whose rule the bypass borrows: all positions with p(x) ≥ threshold, at least K.
 
     variant='factor' lets the threshold rise with the number taken: the n-th needs p(x) ≥ 1 − factor/(n + 1).
     """

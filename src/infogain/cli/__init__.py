@@ -1,0 +1,29 @@
+"""The command line. One short file per command; `flags` makes the recipe flags from the registries."""
+
+from __future__ import annotations
+
+import click
+
+from infogain import __version__
+from infogain.cli import demo, frequencies, recipe, replay, samplers, toy
+from infogain.cli.group import CleanGroup
+
+
+@click.group(cls=CleanGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="infogain")
+def main() -> None:
+    """Decode masked diffusion models with the Info-Gain Sampler and every baseline.
+
+    \b
+    Examples:
+      infogain demo
+      infogain samplers info-gain
+      infogain toy one-way --sampler info-gain -k 2
+      infogain recipe --sampler info-gain --block 16 > my-recipe.toml
+    """
+
+
+for command in (demo.demo, toy.toy, samplers.samplers, recipe.recipe, replay.replay, frequencies.frequencies):
+    main.add_command(command)
+
+__all__ = ["main"]

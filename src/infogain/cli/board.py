@@ -1,0 +1,109 @@
+"""Draws a decode as it stands: one line per prompt, every cell coloured by its entropy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Self
+
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from infogain.cli.story import Hypothesis, Story
+
+# Entropy in nats below each bound, and its colours: cividis, which reads the same with any colour vision.
+SCALE = (
+    (0.1, "#000000 on #fee838"),
+    (0.7, "#000000 on #bcae6c"),
+    (1.4, "#ffffff on #7d7c78"),
+    (2.1, "#ffffff on #434e6c"),
+    (float("inf"), "#ffffff on #00224e"),
+)
+HOLE = "·"  # a column still masked
+
+
+def shade(entropy: float) -> str:
+    return next(style for bound, style in SCALE if entropy < bound or bound == float("inf"))
+
+
+def legend() -> Text:
+    text = Text("entropy ")
+    for bound, style in SCALE:
+        text.append(" more " if bound == float("inf") else f" <{bound:g} ", style)
+    return text + Text(f" nats   {HOLE} masked   ") + Text("just written", "bold underline")
+
+
+class Board:
+    """A story's lines. `alphabet` gives each token id its sign; without one the ids are shown."""
+
+    def __init__(self, title: str, story: Story, alphabet: str | None = None) -> None:
+        self.title, self.story, self.alphabet = title, story, alphabet
+        highest = max((token for row in story.prompts for token in row), default=0)
+        self._cell = 1 if alphabet else len(str(highest))
+
+    def lines(self, limit: int) -> list[Text]:
+        prompts = self.story.prompts
+        lines = [self.line(prompt) for prompt in range(min(len(prompts), limit))]
+        if len(prompts) > limit:
+            lines.append(Text(f"… and {len(prompts) - limit} more", "dim"))
+        return lines
+
+    def line(self, prompt: int) -> Text:
+        hypothesis = self.story.best(prompt)
+        gap = "" if self.alphabet else " "
+        cells = (self._draw(prompt, column, hypothesis) for column in range(len(hypothesis.tokens)))
+        return Text(gap).join(cells) + Text(f"  H̃ {hypothesis.cost:5.2f}")
+
+    def _draw(self, prompt: int, column: int, hypothesis: Hypothesis) -> Text:
+        token = hypothesis.tokens[column]
+        given = self.story.prompts[prompt][column] != self.story.mask_id
+        if given:
+            return Text(self._sign(token), "bold")
+        style = shade(hypothesis.entropy[column]) if column in hypothesis.entropy else "dim"
+        new = " bold underline" if column in hypothesis.fresh else ""
+        return Text(self._sign(token), style + new)
+
+    def _sign(self, token: int) -> str:
+        if token == self.story.mask_id:
+            return HOLE * self._cell
+        return self.alphabet[token] if self.alphabet else str(token).rjust(self._cell)
+
+
+class Screen:
+    """Boards side by side, redrawn in place on a terminal; elsewhere every step is printed plainly."""
+
+    def __init__(self, console: Console, boards: Sequence[Board], delay: float) -> None:
+        self.console, self.boards, self.delay = console, boards, delay
+        self._live = Live(self._frame(), console=console, auto_refresh=False) if console.is_terminal else None
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start(refresh=True)
+            time.sleep(self.delay)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def show(self, board: Board) -> None:
+        """After a step of this board. Boards take turns within the delay of one step."""
+        if self._live:
+            self._live.update(self._frame(), refresh=True)
+            time.sleep(self.delay / len(self.boards))
+            return
+        for line in board.lines(limit=self._height):
+            self.console.print(f"step {board.story.step:3}  {board.title:<10}", line, soft_wrap=True)
+
+    @property
+    def _height(self) -> int:
+        return max(1, self.console.height - 8)
+
+    def _frame(self) -> RenderableType:
+        return Group(legend(), Columns([self._panel(board) for board in self.boards], padding=(0, 4)))
+
+    def _panel(self, board: Board) -> Group:
+        title = Text(f"{board.title}, step {board.story.step}", "bold")
+        return Group(title, *board.lines(self._height))

@@ -1,0 +1,146 @@
+"""The recipe flags that commands share, made from the options' own metadata: no name or range is written twice."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from infogain.config import load_recipe, merge
+from infogain.errors import OptionError
+from infogain.options import Plain, accepted, fields, plain
+from infogain.recipe import Recipe
+from infogain.samplers import SAMPLERS
+from infogain.schedule import SCHEDULES, Steps, TokensPerStep
+
+TYPES: dict[type, click.ParamType[Any]] = {int: click.INT, float: click.FLOAT, bool: click.BOOL, str: click.STRING}
+RECIPE_FIELDS = ("block", "order", "eos_id", "seed")
+Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command every recipe flag; it is called with the `recipe` they resolve to."""
+
+    @functools.wraps(command)
+    def resolved(**given: Any) -> Any:
+        groups: dict[str, Plain] = {name: {} for name in ("file", "sampler", "base", "schedule", "recipe")}
+        rest = {}
+        for name, value in given.items():
+            group, _, field = name.partition("__")
+            if not field:
+                rest[name] = value
+            elif value is not None:
+                groups[group][field] = value
+        return command(recipe=resolve(**groups), **rest)
+
+    flagged: Callable[..., Any] = resolved
+    for flag in reversed(_flags()):
+        flagged = flag(flagged)
+    return flagged
+
+
+def resolve(file: Plain, sampler: Plain, base: Plain, schedule: Plain, recipe: Plain) -> Recipe:
+    """Flags over the recipe file over the defaults."""
+    table = (load_recipe(file["path"]) if file else Recipe()).plain()
+    name = sampler.get("name", table["sampler"]["name"])
+    if name != table["sampler"]["name"]:
+        table["sampler"] = plain(SAMPLERS.make(name))  # with its defaults, so that single flags lie over them
+    if base:
+        sampler = {**sampler, "base": base}
+    schedule = _schedule(schedule, table["schedule"]["name"])
+    return Recipe.of(merge(table, {"sampler": sampler, "schedule": schedule, **recipe}))
+
+
+def _schedule(given: Plain, name: str) -> Plain:
+    """What the flags change of the schedule of this name."""
+    if "k" in given and "count" in given:
+        raise OptionError(
+            f"a schedule is tokens per step or a number of steps; got -k {given['k']} and --steps {given['count']}. "
+            "Drop one of them."
+        )
+    name = TokensPerStep.name if "k" in given else Steps.name if "count" in given else name
+    if "shape" in given and name != Steps.name:
+        raise OptionError(
+            f"--shape says how a number of steps is spread; the schedule is {name!r}. Give --steps, or drop --shape."
+        )
+    return {"name": name, **given}
+
+
+def _flags() -> list[Flag]:
+    file_type = click.Path(dir_okay=False, path_type=Path)
+    names = ", ".join(SAMPLERS)
+    return [
+        click.option("--recipe", "file__path", type=file_type, help="TOML file to start from; flags override it"),
+        click.option("--sampler", "sampler__name", metavar="NAME", help=f"one of {names}"),
+        *(_sampler_flag(field) for field in _sampler_fields()),
+        click.option(
+            "--base",
+            "base__name",
+            metavar="NAME",
+            help="sampler of each decode (best-of-n); its own options are written --base.tau-token 0.7 and so on",
+        ),
+        *(_base_flag(field) for field in _sampler_fields()),
+        _option(TokensPerStep, "k", "-k", "--tokens-per-step", "schedule__k"),
+        _option(Steps, "count", "--steps", "schedule__count"),
+        _option(Steps, "shape", "--shape", "schedule__shape", note=" (with --steps)"),
+        *(_option(Recipe, field, dashed(field), f"recipe__{field}") for field in RECIPE_FIELDS),
+    ]
+
+
+def dashed(field: str) -> str:
+    return "--" + field.replace("_", "-")
+
+
+def flag_type(kind: type, field: str) -> click.ParamType[Any] | None:
+    """What a flag for this field takes; None for a policy, which has a flag of its own."""
+    return next((TYPES[part] for part in accepted(kind, field) if part in TYPES), None)
+
+
+def _option(kind: type, field: str, *names: str, note: str = "") -> Flag:
+    return click.option(*names, type=flag_type(kind, field), help=_meaning(kind, field) + note)
+
+
+def _sampler_fields() -> dict[str, list[str]]:
+    """Every plain option of any sampler, and the samplers that take it."""
+    takers: dict[str, list[str]] = {}
+    for name in SAMPLERS:
+        for field in fields(SAMPLERS[name]):
+            if flag_type(SAMPLERS[name], field):
+                takers.setdefault(field, []).append(name)
+    return takers
+
+
+def _sampler_flag(field: str) -> Flag:
+    takers = _sampler_fields()[field]
+    meanings: dict[str, list[str]] = {}
+    for name in takers:
+        meanings.setdefault(_meaning(SAMPLERS[name], field), []).append(name)
+    text = "; ".join(f"{meaning} ({_listed(names)})" for meaning, names in meanings.items())
+    return click.option(dashed(field), f"sampler__{field}", type=flag_type(SAMPLERS[takers[0]], field), help=text)
+
+
+def _base_flag(field: str) -> Flag:
+    kind = SAMPLERS[_sampler_fields()[field][0]]
+    name = dashed(field).replace("--", "--base.", 1)
+    return click.option(name, f"base__{field}", type=flag_type(kind, field), hidden=True)
+
+
+def _meaning(kind: type, field: str) -> str:
+    rules = fields(kind)[field].metadata
+    choices = f": {' or '.join(rules['choices'])}" if rules["choices"] else ""
+    return f"{rules['help']}{choices}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The samplers by name, or the few that are missing where that is shorter."""
+    names = list(names)
+    missing = [name for name in SAMPLERS if name not in names]
+    if len(missing) >= len(names):
+        return ", ".join(names)
+    return f"all but {', '.join(missing)}" if missing else "all"
+
+
+assert set(SCHEDULES) == {TokensPerStep.name, Steps.name}, "a new schedule needs flags here"

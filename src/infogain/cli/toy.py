@@ -1,0 +1,107 @@
+"""`infogain toy`: decode problems of an exact toy model and watch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from infogain.cli.board import Board, Screen
+from infogain.cli.flags import recipe_flags
+from infogain.cli.layout import plain_table
+from infogain.cli.story import Story
+from infogain.decode import Observer, decode_lanes
+from infogain.lane import Lane
+from infogain.models.toys import TOYS, Toy, load_toy
+from infogain.recipe import Recipe
+from infogain.result import Result
+from infogain.trace import StepEvent, Trace
+
+OUTPUT = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--count", type=click.IntRange(min=1), default=8, show_default=True, help="problems to decode")
+@click.option("--out", type=OUTPUT, help="save the result as JSON")
+@click.option("--trace", type=OUTPUT, help="save every step as JSON lines, for `infogain replay`")
+@click.option("--delay", type=click.FloatRange(min=0), default=0.2, show_default=True, help="seconds per step, live")
+@click.option("--quiet", is_flag=True, help="print the line of numbers only")
+@recipe_flags
+def toy(
+    name: str | None, count: int, out: Path | None, trace: Path | None, delay: float, quiet: bool, recipe: Recipe
+) -> None:
+    """Decode the problems of an exact toy model.
+
+    Without NAME, list the toys.
+
+    \b
+    Examples:
+      infogain toy
+      infogain toy one-way --sampler info-gain -k 2
+      infogain toy judgement --sampler entropy -k 3 --count 100 --quiet
+      infogain toy one-way --recipe my-recipe.toml --out result.json --trace trace.jsonl
+    """
+    console = Console(highlight=False, markup=False)
+    if name is None:
+        console.print(_toys())
+        return
+    problem = load_toy(name)
+    lane = Lane(problem.canvas(count, recipe.seed), recipe)
+    result = _watch(console, problem, lane, delay) if console.is_terminal and not quiet else _decode(problem, lane)
+    if not quiet:
+        _print_texts(console, problem, result)
+    console.print(summary(problem, result), soft_wrap=True)
+    if out:
+        result.save(out)
+        console.print(f"result → {out}", soft_wrap=True)
+    if trace and result.trace:
+        result.trace.save(trace)
+        console.print(f"trace → {trace}; watch it again: infogain replay {trace} --toy {name}", soft_wrap=True)
+
+
+def _toys() -> Table:
+    table = plain_table()
+    for title in ("toy", "about", "a problem"):
+        table.add_column(title)
+    for name in TOYS:
+        problem = load_toy(name)
+        table.add_row(Text(name, "bold"), Text(problem.about), Text(problem.problems[0]))
+    return table
+
+
+def _decode(problem: Toy, lane: Lane, observe: Observer | None = None) -> Result:
+    return decode_lanes(problem.model, [lane], observe=observe)[0]
+
+
+def _watch(console: Console, problem: Toy, lane: Lane, delay: float) -> Result:
+    story = Story(Trace(lane.recipe.plain(), problem.model.mask_id, lane.canvas.rows()))
+    board = Board(lane.recipe.sampler.name, story, problem.alphabet)
+    with Screen(console, [board], delay) as screen:
+
+        def observe(event: StepEvent) -> None:
+            story.observe(event)
+            screen.show(board)
+
+        return _decode(problem, lane, observe)
+
+
+def _print_texts(console: Console, problem: Toy, result: Result) -> None:
+    for row, cost in zip(result.rows(), result.cumulative_entropy.tolist(), strict=True):
+        right = problem.accuracy([row]) == 1
+        mark = Text("✓ right", "green") if right else Text("✗ wrong", "red")
+        console.print(Text(problem.decode(row)), Text(f" H̃ {cost:5.2f} "), mark, soft_wrap=True)
+
+
+def summary(problem: Toy, result: Result) -> str:
+    """Means per prompt."""
+    entropy, forwards, columns = (
+        x.double().mean().item() for x in (result.cumulative_entropy, result.forwards, result.token_forwards)
+    )
+    return (
+        f"accuracy {100 * problem.accuracy(result.rows()):.1f} %  H̃ {entropy:.2f}  "
+        f"forwards {forwards:.1f}  token-forwards {columns:.1f}"
+    )

@@ -1,0 +1,351 @@
+"""The command line as a user meets it: output, exit codes, and files that load back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import infogain
+from infogain import Recipe, Trace
+from infogain.cli import main
+from infogain.options import fields
+from infogain.samplers import SAMPLERS
+
+TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
+
+
+def run(*arguments: str | Path, input: str | None = None, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in arguments], input=input, env=env or {"COLUMNS": "80"})
+
+
+def ok(*arguments: str | Path, input: str | None = None, env: dict[str, str] | None = None) -> str:
+    result = run(*arguments, input=input, env=env)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: str | Path, input: str | None = None) -> str:
+    """The one line that a refused command prints."""
+    result = run(*arguments, input=input)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def recipe_of(*flags: str | Path) -> Recipe:
+    return Recipe.of(tomllib.loads(ok("recipe", *flags)))
+
+
+# help
+
+
+def test_the_installed_command_runs_and_has_no_traceback() -> None:
+    call = [sys.executable, "-c", "from infogain.cli import main; main()"]
+    version = subprocess.run([*call, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.split() == ["infogain,", "version", infogain.__version__]
+    wrong = subprocess.run([*call, "samplers", "entropi"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert re.fullmatch(r"error: unknown sampler 'entropi'\. Did you mean 'entropy'\?.*\n", wrong.stderr)
+
+
+@pytest.mark.parametrize("command", ["", *main.commands])
+def test_every_help_has_examples(command: str) -> None:
+    text = ok(*command.split(), "--help")
+    assert "Examples:" in text
+    assert f"infogain {command}".strip() in text.split("Examples:")[1]
+
+
+def test_the_examples_of_the_help_name_real_flags() -> None:
+    for name, command in main.commands.items():
+        known = {flag for parameter in command.params for flag in parameter.opts}
+        examples = [line for line in (command.help or "").splitlines() if f"infogain {name}" in line]
+        assert examples
+        for line in examples:
+            used = line.split(f"infogain {name}", 1)[1].split(">")[0]
+            assert set(re.findall(r"(?<=\s)--?[a-z][\w.-]*", used)) <= known
+
+
+# samplers
+
+
+def test_the_table_of_samplers_fits_80_columns() -> None:
+    lines = ok("samplers").splitlines()
+    assert max(map(len, lines)) <= 80 + 2  # H̃ is two characters in one column
+    assert "…" not in "".join(lines)
+    for name in SAMPLERS:
+        row = next(line for line in lines if line.startswith(name + " "))
+        assert SAMPLERS.make(name).criteria in row
+        assert row.split()[-2:] == [
+            "yes" if SAMPLERS[name].greedy else "no",
+            "yes" if SAMPLERS.make(name).adaptive else "no",
+        ]
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_one_sampler_is_shown_with_all_its_options(name: str) -> None:
+    text = ok("samplers", name)
+    for field in fields(SAMPLERS[name]):
+        assert "--" + field.replace("_", "-") in text
+
+
+def test_options_are_shown_with_range_default_and_condition() -> None:
+    text = ok("samplers", "klass")
+    assert re.search(r"--threshold +0\.9 +> 0, ≤ 1", text)
+    assert "if variant is" in text
+    assert re.search(r"--epsilon +unset", text)
+    assert re.search(r"--base +confidence", ok("samplers", "best-of-n"))
+
+
+def test_an_unknown_sampler_is_refused_with_a_guess() -> None:
+    assert "Did you mean 'info-gain'?" in refused("samplers", "infogain")
+
+
+# recipe flags
+
+
+def test_without_flags_the_recipe_is_the_default() -> None:
+    assert recipe_of() == Recipe()
+
+
+def test_flags_make_a_recipe() -> None:
+    recipe = recipe_of("--sampler", "pc", "--lam", "0.5", "--steps", "9", "--shape", "cosine", "--block", "4")
+    table = recipe.plain()
+    assert (table["sampler"]["name"], table["sampler"]["lam"]) == ("pc", 0.5)
+    assert table["schedule"] == {"name": "steps", "count": 9, "shape": "cosine"}
+    assert table["block"] == 4
+    assert recipe_of("-k", "3", "--order", "random", "--eos-id", "7", "--seed", "5").plain() | {"sampler": 0} == {
+        "sampler": 0,
+        "schedule": {"name": "tokens", "k": 3},
+        "order": "random",
+        "eos_id": 7,
+        "seed": 5,
+    }
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_every_plain_option_of_every_sampler_has_a_flag(name: str) -> None:
+    flags: list[str] = []
+    for field in fields(SAMPLERS[name]).values():
+        if isinstance(field.default, int | float | str) and field.name != "base":
+            flags += ["--" + field.name.replace("_", "-"), str(field.default)]
+    assert recipe_of("--sampler", name, *flags) == Recipe(SAMPLERS.make(name))
+
+
+def test_flags_override_the_file_and_keep_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(
+        ok("recipe", "--sampler", "info-gain", "--n", "4", "--tau-pos", "0.3", "--steps", "9", "--shape", "cosine")
+    )
+    table = recipe_of("--recipe", path, "--n", "2", "--steps", "5").plain()
+    assert (table["sampler"]["n"], table["sampler"]["tau_pos"]) == (2, 0.3)
+    assert table["schedule"] == {"name": "steps", "count": 5, "shape": "cosine"}
+    assert recipe_of("--recipe", path, "--sampler", "info-gain").plain()["sampler"]["n"] == 4
+    assert recipe_of("--recipe", path, "--sampler", "lookum").plain()["sampler"]["n"] == 8
+    assert recipe_of("--recipe", path, "--shape", "linear").plain()["schedule"]["count"] == 9
+
+
+def test_the_base_has_flags_of_its_own() -> None:
+    default = recipe_of("--sampler", "best-of-n", "--base.tau-token", "0.5").plain()["sampler"]["base"]
+    assert (default["name"], default["tau_token"]) == ("confidence", 0.5)
+    chosen = recipe_of("--sampler", "best-of-n", "--n", "3", "--base", "eb", "--base.bound", "0.5").plain()["sampler"]
+    assert (chosen["n"], chosen["base"]["name"], chosen["base"]["bound"]) == (3, "eb", 0.5)
+    assert "--base.bound" not in ok("recipe", "--help")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["-k", "2", "--steps", "4"], "got -k 2 and --steps 4. Drop one"),
+        (["--shape", "cosine"], "Give --steps, or drop --shape"),
+        (["-k", "2", "--shape", "cosine"], "Give --steps, or drop --shape"),
+        (["--sampler", "entropy", "--tau-token", "-1"], "tau_token must be at least 0"),
+        (["--sampler", "entropy", "--n", "4"], "unknown option of sampler 'entropy': 'n'"),
+        (["--sampler", "klass", "--variant", "orginal"], "Did you mean 'original'?"),
+        (["--sampler", "entropy", "--base", "margin"], "'base'"),
+        (["--sampler", "best-of-n", "--base", "entropy", "--base.n", "2"], "unknown option of sampler 'entropy': 'n'"),
+        (["--recipe", "none.toml"], "none.toml"),
+        (["--order", "sideways"], "sideways"),
+        (["--block", "0"], "block must be at least 1"),
+    ],
+)
+def test_what_does_not_belong_is_refused(flags: list[str], said: str) -> None:
+    assert said in refused("recipe", *flags)
+
+
+def test_what_is_no_number_is_a_usage_error() -> None:
+    result = run("recipe", "--n", "many")
+    assert result.exit_code == 2
+    assert "'many' is not a valid integer" in result.stderr
+
+
+# toy and replay
+
+
+def test_without_a_name_the_toys_are_listed() -> None:
+    text = ok("toy")
+    assert all(name in text for name in ("one-way", "judgement", "parity", "bits with an even sum"))
+
+
+def test_a_toy_is_decoded_and_marked() -> None:
+    lines = ok("toy", "parity", "--sampler", "entropy", "--count", "5").splitlines()
+    assert len(lines) == 6
+    for line in lines[:5]:
+        assert (line[:6].count("1") % 2 == 0) == line.endswith("✓ right")
+    right = sum(line.endswith("right") for line in lines[:5])
+    assert lines[5] == f"accuracy {20 * right:.1f} %  H̃ 3.47  forwards 6.0  token-forwards 36.0"
+
+
+def test_the_result_and_the_trace_are_saved_and_load_back(tmp_path: Path) -> None:
+    out, trace = tmp_path / "r.json", tmp_path / "t.jsonl"
+    flags = ["--sampler", "info-gain-beam", "-k", "4", "--count", "2", "--seed", "3"]
+    text = ok("toy", "one-way", *flags, "--quiet", "--out", out, "--trace", trace)
+    assert text.splitlines()[0].startswith("accuracy ")
+    assert "✓" not in text
+    toy = infogain.models.one_way()
+    recipe = recipe_of(*flags[:4], *flags[6:])
+    again = infogain.decode(toy.model, toy.canvas(2, seed=3), recipe.sampler, schedule=4, seed=3)
+    assert json.loads(out.read_text())["rows"] == again.rows()
+    assert Recipe.of(json.loads(out.read_text())["recipe"]) == recipe
+    assert Trace.load(trace).rows == again.rows()
+
+    ids = ok("replay", trace).splitlines()
+    signs = ok("replay", trace, "--toy", "one-way").splitlines()
+    assert len(ids) == len(signs) == 2 * 4  # two prompts, four steps
+    assert [int(x) for x in ids[-1].split("H̃")[0].split()[3:]] == again.rows()[1]
+    assert toy.decode(again.rows()[1]) in signs[-1]
+    assert float(signs[-1].split("H̃")[1]) == pytest.approx(again.cumulative_entropy[1].item(), abs=0.005)
+
+
+def test_a_recipe_file_gives_the_same_decode_again(tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    flags = ["--sampler", "uniform", "--tau-token", "1", "--seed", "9"]
+    path.write_text(ok("recipe", *flags))
+    assert ok("toy", "one-way", *flags) == ok("toy", "one-way", "--recipe", path)
+
+
+def test_on_a_terminal_the_unmasking_is_drawn_live(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    text = ok("toy", "parity", "--count", "40", "--delay", "0", "--trace", trace, env=TERMINAL)
+    assert "info-gain, step 6" in text
+    assert "\x1b[" in text
+    assert "… and 18 more" in text  # 30 lines hold 22 of them
+    assert "step 6" in ok("replay", trace, "--delay", "0", env=TERMINAL)
+
+
+def test_what_cannot_be_decoded_or_saved_is_refused(tmp_path: Path) -> None:
+    assert "Did you mean 'one-way'?" in refused("toy", "oneway")
+    assert "at least the number of blocks" in refused("toy", "parity", "--block", "1", "--steps", "2")
+    assert "could not be read or written" in refused("toy", "parity", "--quiet", "--out", tmp_path / "no" / "r.json")
+
+
+def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"kind": "step"}\n')
+    assert "a trace must be the JSON lines" in refused("replay", path)
+    ok("toy", "one-way", "-k", "7", "--count", "1", "--quiet", "--trace", path)
+    assert "whose token ids are below 3" in refused("replay", path, "--toy", "parity")
+    path.write_text(path.read_text().replace('"columns": [', '"columns": [99, '))
+    assert "must follow from each other" in refused("replay", path)
+
+
+# frequencies
+
+
+def test_ids_are_counted_over_files_and_standard_input(tmp_path: Path) -> None:
+    one, out = tmp_path / "a.ids", tmp_path / "f.json"
+    one.write_text("1 2 2\n\n3\t2\n")
+    assert ok("frequencies", one, "-", "--out", out, input="2 7\n").startswith("7 tokens, 4 different ids")
+    assert json.loads(out.read_text()) == {"num_tokens": 7, "counts": {"1": 1, "2": 4, "3": 1, "7": 1}}
+    assert "accuracy" in ok("toy", "one-way", "--sampler", "pc", "--frequencies", out, "--count", "2")
+
+
+@pytest.mark.parametrize("word", ["two", "-1", "1.5", "1_000", "٣"])
+def test_what_is_no_id_is_named_with_its_file_and_line(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.ids"
+    path.write_text(f"1 2\n3 {word}\n")
+    text = refused("frequencies", path, "--out", tmp_path / "f.json")
+    assert f"{path}, line 2 holds {word!r}" in text
+    assert not (tmp_path / "f.json").exists()
+
+
+def test_bytes_that_are_no_text_and_files_without_ids_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.ids"
+    path.write_bytes(b"1\n\xff\xfe\n")
+    assert "line 2" in refused("frequencies", path, "--out", tmp_path / "f.json")
+    assert "standard input, line 1" in refused("frequencies", "-", "--out", tmp_path / "f.json", input="x")
+    path.write_text("\n")
+    assert "at least one token id" in refused("frequencies", path, "--out", tmp_path / "f.json")
+
+
+# demo
+
+
+@pytest.fixture(scope="module")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    return folder, ok("demo", "--count", "4", "--out", folder)
+
+
+def test_the_demo_steps_through_both_samplers(demo_folder: tuple[Path, str]) -> None:
+    _, text = demo_folder
+    assert len(re.findall(r"^step +\d  entropy ", text, re.M)) == 7
+    assert len(re.findall(r"^step +\d  info-gain ", text, re.M)) == 7
+    assert "entropy is wrong, info-gain is right" in text
+    assert max(map(len, text.split("Written:")[0].splitlines())) <= 82
+
+
+def test_the_demo_writes_every_number_it_prints(demo_folder: tuple[Path, str]) -> None:
+    folder, text = demo_folder
+    rows = json.loads((folder / "results.json").read_text())
+    assert [(row["toy"], row["sampler"]) for row in rows] == [
+        (t, s) for t in ("one-way", "judgement") for s in SAMPLERS
+    ]
+    for row in rows:
+        line = (
+            rf"^{row['sampler']} +{100 * row['accuracy']:.1f} +{row['cumulative_entropy']:.2f} +{row['forwards']:.1f} "
+        )
+        assert re.search(line, text, re.M)
+        assert Recipe.of(row["recipe"]).sampler.name == row["sampler"]
+    with (folder / "results.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [float(row["token_forwards"]) for row in table] == [row["token_forwards"] for row in rows]
+
+
+def test_the_demos_paths_end_at_the_mean(demo_folder: tuple[Path, str]) -> None:
+    rows = json.loads((demo_folder[0] / "results.json").read_text())
+    drawn = [row for row in rows if row["path"]]
+    assert {row["sampler"] for row in drawn} == {"ar", "entropy", "confidence", "info-gain", "info-gain-beam"}
+    for row in drawn:
+        assert row["path"][-1] == [14, pytest.approx(row["cumulative_entropy"])]
+
+
+def test_the_demo_draws_a_picture(demo_folder: tuple[Path, str]) -> None:
+    pytest.importorskip("matplotlib")
+    folder, text = demo_folder
+    assert (folder / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert f"{folder / 'demo.png'}" in text
+
+
+def test_without_matplotlib_only_the_picture_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    text = ok("demo", "--count", "1", "--out", tmp_path)
+    assert "No picture: matplotlib is not installed." in text
+    assert "pip install 'infogain[plot]'" in text
+    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "results.csv"}
+
+
+def test_on_a_terminal_the_demo_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infogain.cli.demo.DELAY", 0.0)
+    text = ok("demo", "--count", "1", "--out", tmp_path, env=TERMINAL)
+    assert "info-gain, step 7" in text
+    assert "26/26" in text

@@ -1,0 +1,78 @@
+"""Laws of stopping: EOS is decided at block ends only, nothing skipped is counted, nothing is penalised."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import infogain
+from infogain import Canvas
+from infogain.models import Tabular, random_joint
+from infogain.samplers import Sampler, make
+from tests.cases import ALL, label
+
+EOS = 1
+MODEL = random_joint(8, 3, seed=7, support=400)
+
+
+@pytest.mark.parametrize("order", ["sequence", "random"])
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_blocks_right_of_an_eos_are_skipped(sampler: Sampler, order: str) -> None:
+    canvas = Canvas.from_prompts([[EOS], [], [0, EOS]], [7, 8, 6], MODEL.mask_id)
+    if order == "random" and sampler.beam > 1:
+        with pytest.raises(infogain.OptionError, match="one hypothesis"):
+            infogain.decode(MODEL, canvas, sampler, block=2, order=order, eos_id=EOS)
+        return
+    skipped = 0
+    for seed in range(6):
+        result = infogain.decode(MODEL, canvas, sampler, block=2, order=order, eos_id=EOS, seed=seed)
+        assert not (result.tokens[result.generated] == MODEL.mask_id).any()
+        for i, row in enumerate(result.rows()):
+            prompt, tokens = [1, 0, 2][i], result.tokens[i, : [8, 8, 8][i]].tolist()
+            ends = [column for column in range(prompt, 8) if tokens[column] == EOS]
+            assert row == tokens[: ends[0] if ends else 8], "cut at the first EOS that was generated, not a prompt's"
+            assert result.kept[i] == len(row) - prompt
+            last = prompt + (ends[0] - prompt) // 2 * 2 + 2 if ends else 8  # end of the block with the first EOS
+            if order == "sequence":
+                assert result.committed[i] == min(last, 8) - prompt
+            assert result.committed[i] >= min(last, 8) - prompt
+            skipped += 8 - prompt - int(result.committed[i])
+    assert skipped > 0
+
+
+def test_skipped_columns_add_nothing_to_h() -> None:
+    """A joint whose second block is pure noise unless the first says EOS."""
+    table = torch.tensor([[EOS, EOS, 0, 0], *[[0, 0, a, b] for a in (0, 1) for b in (0, 1)]])
+    model = Tabular(table, torch.tensor([4, 1, 1, 1, 1]), mask_id=2)
+    canvas = Canvas.from_prompts([[]] * 50, 4, 2)
+    result = infogain.decode(model, canvas, make("entropy", tau_token=1.0), block=2, eos_id=EOS)
+    stopped = (result.tokens[:, :2] == EOS).all(-1)
+    assert 0 < int(stopped.sum()) < 50
+    assert (result.committed[stopped] == 2).all()
+    assert result.forwards[stopped].max() == 2
+    assert torch.allclose(result.cumulative_entropy[stopped], torch.tensor(2.0).log().double())
+    assert (result.tokens[stopped][:, 2:] == EOS).all(), "skipped columns are filled with the EOS"
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_without_an_eos_id_an_eos_is_a_token_like_any_other(sampler: Sampler) -> None:
+    canvas = Canvas.from_prompts([[]] * 3, 8, MODEL.mask_id)
+    result = infogain.decode(MODEL, canvas, sampler, block=2, seed=2)
+    assert result.committed.tolist() == [8, 8, 8]
+    assert all(len(row) == 8 for row in result.rows())
+
+
+def test_block_causal_models_align_blocks_to_column_0() -> None:
+    """The prompt's tail shares the first block, and later text is not seen."""
+    model = Tabular(MODEL.sequences, MODEL.weights.long(), MODEL.mask_id, block_causal=True)
+    canvas = Canvas.from_prompts([[0] * 3, [1] * 5, []], [5, 3, 8], MODEL.mask_id)
+    result = infogain.decode(model, canvas, make("info-gain", n=3), block=4, schedule=2)
+    starts = {(row.prompt, row.start) for step in result.trace.steps for row in step.rows}  # type: ignore[union-attr]
+    assert starts == {(0, 0), (0, 4), (1, 4), (2, 0), (2, 4)}
+    assert result.committed.tolist() == [5, 3, 8]
+    tail = Canvas.infill([[MODEL.mask_id] * 4 + [0] * 4, [MODEL.mask_id] * 4 + [1] * 4], MODEL.mask_id)
+    blind = infogain.decode(model, tail, "entropy", block=4, seeds=[1, 1])
+    assert torch.equal(blind.tokens[0, :4], blind.tokens[1, :4]), "what comes later is not seen"
+    for bad, text in (({"block": None}, "give the recipe a block"), ({"block": 4, "order": "random"}, "sequence")):
+        with pytest.raises(infogain.OptionError, match=text):
+            infogain.decode(model, canvas, "entropy", **bad)

@@ -1,0 +1,115 @@
+"""Laws that tie samplers to each other: different names for the same choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import infogain
+from infogain import Result
+from infogain.models import judgement, one_way
+from infogain.objective import information_gain
+from infogain.samplers import InfoGain, Sampler, make
+from infogain.state import Candidates, State
+from tests.cases import LAYOUTS, MODEL, SETTINGS, Layout
+
+BASES = [make(name, **options) for name, settings in SETTINGS.items() if name != "best-of-n" for options in settings]
+
+
+def decode(sampler: Sampler, layout: Layout, k: int, seed: int) -> Result:
+    return infogain.decode(MODEL, layout.canvas(MODEL), sampler, schedule=k, block=layout.block, seed=seed)
+
+
+def assert_same(a: Sampler, b: Sampler, ties: bool = True) -> None:
+    """The same tokens and H̃ on every layout, and on toys whose exact ties show any difference in rounding."""
+    for layout in LAYOUTS:
+        for k in (1, 2, 3):
+            for seed in range(3):
+                ours, theirs = decode(a, layout, k, seed), decode(b, layout, k, seed)
+                assert torch.equal(ours.tokens, theirs.tokens)
+                assert torch.equal(ours.cumulative_entropy, theirs.cumulative_entropy)
+    for toy in (one_way(7), judgement((2, 3))) if ties else ():
+        canvas = toy.canvas(5)
+        ours, theirs = (infogain.decode(toy.model, canvas, sampler, schedule=2) for sampler in (a, b))
+        assert torch.equal(ours.tokens, theirs.tokens)
+
+
+@pytest.mark.parametrize("options", SETTINGS["info-gain"], ids=str)
+def test_a_beam_of_one_is_info_gain(options: dict[str, Any]) -> None:
+    assert_same(make("info-gain-beam", width=1, **options), make("info-gain", **options))
+
+
+@pytest.mark.parametrize("base", BASES, ids=repr)
+def test_best_of_one_is_the_base(base: Sampler) -> None:
+    assert_same(make("best-of-n", n=1, base=base), base)
+
+
+@dataclass(frozen=True)
+class GainOnly(InfoGain):
+    def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+        return information_gain(z, a, z_next)
+
+
+@pytest.mark.parametrize("options", [{"gamma": 1.0}, {"gamma": 0.5}, {"n": 3, "phi": "entropy"}], ids=str)
+def test_lookum_is_info_gain_without_the_cost(options: dict[str, Any]) -> None:
+    """Up to rounding: 𝓗(z) − x can make a tie of two x that differ in the last bit."""
+    a, b = GainOnly(**options), make("lookum", **options)
+    for layout in LAYOUTS:
+        for k in (1, 2, 3):
+            for seed in range(3):
+                ours, theirs = decode(a, layout, k, seed), decode(b, layout, k, seed)
+                assert torch.equal(ours.tokens, theirs.tokens)
+
+
+@pytest.mark.parametrize(
+    ("phi", "greedy"),
+    [
+        ("drawn", make("confidence", of="drawn")),
+        ("top1", make("confidence", of="top1")),
+        ("entropy", make("entropy")),
+        ("margin", make("margin")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_one_candidate_is_the_greedy_sampler(phi: str, greedy: Sampler) -> None:
+    assert_same(make("info-gain", n=1, gamma=1.0, phi=phi), greedy)
+
+
+def test_adaptive_samplers_at_their_strictest_are_their_greedy_kin() -> None:
+    """Strictest is not never: a toy's certain positions still pass, so these are compared where nothing is certain."""
+    drawn = make("confidence", of="drawn")
+    assert_same(make("threshold", threshold=1.0), drawn, ties=False)
+    assert_same(make("threshold", variant="factor", factor=0.0), drawn, ties=False)
+    assert_same(make("pc", lam=0.0, alpha=1e9), drawn, ties=False)
+
+
+def test_best_of_n_returns_its_best_decode() -> None:
+    """Each copy is the base decoded with a seed of its own; the least H̃ is returned."""
+    base = make("entropy")
+    best = decode(make("best-of-n", n=6, base=base), LAYOUTS[4], 2, seed=4)
+    assert best.trace is not None
+    ends: dict[int, list[float]] = {}
+    last: dict[tuple[int, int], float] = {}
+    for step in best.trace.steps:
+        for row in step.rows:
+            last[row.prompt, row.copy] = next(c.cost for c in row.candidates if c.kept)
+    for (prompt, _), cost in last.items():
+        ends.setdefault(prompt, []).append(cost)
+    assert all(len(costs) == 6 for costs in ends.values())
+    assert best.cumulative_entropy.tolist() == [min(ends[prompt]) for prompt in range(4)]
+    first = decode(base, LAYOUTS[4], 2, seed=4)
+    assert [costs[0] for _, costs in sorted(ends.items())] == first.cumulative_entropy.tolist()
+
+
+def test_a_wider_beam_holds_distinct_hypotheses() -> None:
+    result = decode(make("info-gain-beam", width=4, n=6, gamma=1.0), LAYOUTS[2], 1, seed=0)
+    assert result.trace is not None
+    widths = [len(step.rows) for step in result.trace.steps]
+    assert widths[0] == 1, "the first step starts from one hypothesis"
+    assert max(widths) == 4
+    for step in result.trace.steps:
+        assert sum(c.kept for row in step.rows for c in row.candidates) <= 4

@@ -1,0 +1,157 @@
+"""The promise to those who bring their own sampler or model: a page of code, and the loop checks the contract."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import infogain
+from infogain import ContractError, Result
+from infogain.options import option
+from infogain.samplers import SAMPLERS, Greedy, LookAhead, Sampler
+from infogain.state import Candidates, State
+from tests.cases import LAYOUTS, MODEL, Counting
+
+
+def toy_sampler() -> type[Sampler]:
+    """Middle-out: the column nearest the block's middle first, in fewer than 40 lines."""
+
+    @dataclass(frozen=True)
+    class MiddleOut(Greedy):
+        """φ = −|ℓ − middle|."""
+
+        lean: float = option(0.0, "shift of the middle, in columns")
+
+        def phi(self, z: State, tokens: Tensor) -> Tensor:
+            offset = torch.arange(z.tokens.shape[1], device=tokens.device)
+            middle = (z.total[:, None] - 1) / 2 + self.lean
+            return -(offset - middle).abs()
+
+    return MiddleOut
+
+
+def test_a_sampler_is_a_page_and_touches_nothing_else() -> None:
+    assert len(inspect.getsource(toy_sampler).splitlines()) < 40
+    middle_out = toy_sampler()
+    SAMPLERS.register("middle-out")(middle_out)
+    try:
+        sampler = infogain.samplers.make("middle-out", lean=0.1)
+        result = infogain.decode(MODEL, LAYOUTS[2].canvas(MODEL), sampler)
+        recipe = infogain.Recipe.of(result.recipe)
+        assert recipe.sampler == sampler, "options, recipes and the registry come for free"
+        revealed = [row.candidates[0].columns[0] for step in result.trace.steps for row in step.rows]  # type: ignore[union-attr]
+        assert revealed == [3, 4, 2, 5, 1, 6, 0]
+    finally:
+        del SAMPLERS.entries["middle-out"]
+
+
+def test_a_look_ahead_sampler_is_one_method() -> None:
+    @dataclass(frozen=True)
+    class Hoarder(LookAhead):
+        """Keeps the future as uncertain as it can."""
+
+        def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+            return (z_next.p.entropy * z_next.masked).sum(-1)
+
+    def mean(sampler: Sampler) -> float:
+        canvas = infogain.Canvas.from_prompts([[]] * 30, 7, MODEL.mask_id)
+        return float(infogain.decode(MODEL, canvas, sampler).cumulative_entropy.mean())
+
+    assert mean(Hoarder(gamma=1.0)) > mean(infogain.samplers.make("lookum", gamma=1.0))
+
+
+class Broken(Greedy):
+    """Breaks one promise, by its name."""
+
+    fault = ""
+
+    def phi(self, z: State, tokens: Tensor) -> Tensor:
+        return z.p.confidence
+
+    def propose(self, z: State, budget: Tensor) -> Candidates:
+        a = super().propose(z, budget)
+        tokens, chosen = a.tokens.clone(), a.chosen.clone()
+        if self.fault == "outside":
+            chosen[:, 0] = True
+        if self.fault == "mask":
+            tokens[:] = MODEL.mask_id
+        if self.fault == "nothing" and int(z.step.max()) == 2:
+            chosen[:] = False
+        if self.fault == "uneven":
+            more = Candidates(a.parent, z.masked, tokens)
+            parent = torch.cat([a.parent, more.parent])
+            order = parent.argsort(stable=True)
+            return Candidates(
+                parent[order], torch.cat([chosen, more.chosen])[order], torch.cat([tokens, more.tokens])[order]
+            )
+        return Candidates(a.parent, chosen, tokens)
+
+    def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+        scores = super().score(z, a, z_next)
+        return scores[:, None] if self.fault == "shape" else scores
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ("outside", "masked columns"),
+        ("mask", "wrote the mask token"),
+        ("nothing", "at least one token"),
+        ("uneven", "equally many"),
+        ("shape", "one number per candidate"),
+    ],
+)
+def test_a_broken_sampler_is_told_what_it_broke_and_work_is_kept(fault: str, text: str) -> None:
+    sampler = type("Faulty", (Broken,), {"fault": fault})()
+    with pytest.raises(ContractError, match=text) as caught:
+        infogain.decode(MODEL, LAYOUTS[0].canvas(MODEL), sampler)
+    assert caught.value.partial is not None
+    (partial,) = caught.value.partial
+    assert isinstance(partial, Result)
+    assert partial.tokens.shape == LAYOUTS[0].canvas(MODEL).tokens.shape
+    if fault == "nothing":
+        assert partial.committed.tolist() == [2]
+        assert (partial.tokens == MODEL.mask_id).sum() == 3
+
+
+class Sick(Counting):
+    """Returns NaN for one row after a while."""
+
+    value = float("nan")
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
+        logits: Tensor = super().__call__(tokens, context, row)
+        if len(self.evaluations) == 3:
+            logits[-1, :, 0] = self.value
+        return logits
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_nan_logits_are_an_error_that_keeps_what_was_done(name: str, value: float) -> None:
+    model = Sick(MODEL)
+    model.value = value
+    canvas = infogain.Canvas.from_prompts([[], [0, 1]], [7, 5], MODEL.mask_id)
+    sampler = infogain.samplers.make(name, **({"gamma": 1.0} if "gain" in name or name == "lookum" else {}))
+    with pytest.raises(infogain.NumericsError, match=r"prompt 1.*block at column") as caught:
+        infogain.decode(model, canvas, sampler, block=3)
+    assert caught.value.partial is not None
+    (partial,) = caught.value.partial
+    assert int(partial.committed.sum()) > 0
+    assert partial.trace is not None
+    assert len(partial.trace.steps) > 1
+
+
+def test_a_model_of_the_wrong_shape_is_told() -> None:
+    class Narrow(Counting):
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
+            logits: Tensor = super().__call__(tokens, context, row)
+            return logits[:, :-1]
+
+    with pytest.raises(ContractError, match="logits \\[rows, width, vocabulary\\]"):
+        infogain.decode(Narrow(MODEL), LAYOUTS[0].canvas(MODEL), "entropy")

@@ -1,0 +1,106 @@
+"""Laws of cost: look-ahead takes no second forward, the last step of a block none, and every column is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import infogain
+from infogain import Result, batch
+from infogain.samplers import Sampler
+from tests.cases import ALL, LAYOUTS, MODEL, Counting, Layout, label
+
+
+def steps_per_prompt(result: Result) -> Counter[int]:
+    """Steps each prompt took; independent copies run side by side, so the slowest counts."""
+    assert result.trace is not None
+    steps: Counter[tuple[int, int]] = Counter()
+    for step in result.trace.steps:
+        steps.update({(row.prompt, row.copy) for row in step.rows})
+    slowest: Counter[int] = Counter()
+    for (prompt, _), count in steps.items():
+        slowest[prompt] = max(slowest[prompt], count)
+    return slowest
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_one_forward_per_step_and_none_for_the_last_of_a_block(sampler: Sampler, layout: Layout, k: int) -> None:
+    """A block of s steps takes 1 prefill + (s − 1) evaluations, greedy and look-ahead alike."""
+    model = Counting(MODEL)
+    result = infogain.decode(model, layout.canvas(MODEL), sampler, schedule=k, block=layout.block)
+    assert result.calls == model.calls
+    steps = steps_per_prompt(result)
+    if not (sampler.adaptive and sampler.copies > 1):  # such copies drift apart and no longer share their calls
+        assert result.forwards.tolist() == [steps[prompt] for prompt in range(len(layout.lengths))]
+    if len(layout.lengths) == 1 and not (sampler.adaptive and sampler.copies > 1):
+        assert model.calls == steps[0]
+        assert model.prefills == len({row.start for step in result.trace.steps for row in step.rows})  # type: ignore[union-attr]
+    elif layout.block is None:  # one prefill for all, then the slowest row sets the number
+        assert model.prefills == 1
+        assert model.calls == max(steps.values())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_token_forwards_count_every_column_of_every_candidate(sampler: Sampler, layout: Layout) -> None:
+    """The exact model reads whole rows, so each prefilled or evaluated hypothesis costs its row's length."""
+    model = Counting(MODEL)
+    result = infogain.decode(model, layout.canvas(MODEL), sampler, schedule=2, block=layout.block)
+    assert int(result.token_forwards.sum()) == model.columns
+    lengths = [prompt + length for prompt, length in zip(layout.prompts, layout.lengths, strict=True)]
+    single = [int(n) * length for n, length in zip(result.forwards, lengths, strict=True)]
+    if sampler.greedy and sampler.copies == 1:
+        assert result.token_forwards.tolist() == single
+    elif getattr(sampler, "gamma", 0) == 1:  # several candidates are seen to cost what they cost
+        assert sum(result.token_forwards.tolist()) > sum(single) or not model.evaluations
+
+
+class NoReadBack(TorchDispatchMode):
+    """Raises on operations that make the host wait for the device."""
+
+    WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "equal", "is_nonzero", "item")
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.__name__.split(".")[0]
+        if name in self.WAITING and not self.allowed:
+            raise AssertionError(f"{name} reads back to the host")
+        if name in ("index", "index_put_", "index_put"):
+            assert not any(i is not None and i.dtype == torch.bool for i in args[1]), "a boolean index reads back"
+        return func(*args, **(kwargs or {}))
+
+    allowed = False
+
+
+@pytest.mark.parametrize("eos_id", [None, 1])
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_one_read_back_per_step(sampler: Sampler, eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One small tensor per step: at most one number per candidate, and nothing else ever."""
+    layout = LAYOUTS[-1]
+    sizes: list[int] = []
+    original = batch.read_back
+
+    def counted(verdicts: list[torch.Tensor]) -> list[int]:
+        sizes.append(sum(verdict.numel() for verdict in verdicts))
+        return original(verdicts)
+
+    monkeypatch.setattr(batch, "read_back", counted)
+    lanes = batch.Batch(
+        MODEL, [infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_id=eos_id))], True
+    )
+    steps = 0
+    with torch.inference_mode(), NoReadBack():
+        while lanes.live:
+            lanes.open_blocks()
+            moves = lanes.propose()
+            lanes.evaluate(moves)
+            assert len(list(lanes.transition(moves))) == 1
+            steps += 1
+    assert len(sizes) == steps > 0
+    assert max(sizes) <= 4 * sampler.copies * sampler.beam * getattr(sampler, "n", 1) * 8
+    assert lanes.results()[0].committed.sum() > 0

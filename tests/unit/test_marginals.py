@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.distributions import Categorical, kl_divergence
+
+from infogain import noise
+from infogain.marginals import Marginals
+
+
+def logits_of(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * 2
+
+
+def masked(logits: torch.Tensor, mask_id: int) -> torch.Tensor:
+    logits = logits.clone()
+    logits[..., mask_id] = -torch.inf
+    return logits
+
+
+def test_statistics_against_torch_distributions() -> None:
+    logits = logits_of(3, 4, 9)
+    m = Marginals.of(logits.clone(), mask_id=8)
+    reference = Categorical(logits=logits[..., :8])
+    top = reference.probs.topk(2)
+    assert torch.allclose(m.entropy, reference.entropy())
+    assert torch.allclose(m.confidence, top.values[..., 0])
+    assert torch.allclose(m.margin, top.values[..., 0] - top.values[..., 1])
+    assert torch.equal(m.argmax, top.indices[..., 0])
+    tokens = torch.tensor([[[1, 2, 3, 4], [0, 0, 7, 7]]] * 3)
+    assert torch.allclose(m.probability(tokens)[:, 1], reference.probs.gather(-1, tokens[:, 1, :, None])[..., 0])
+
+
+def test_kl_against_torch_distributions() -> None:
+    a, b = logits_of(2, 3, 6), logits_of(2, 3, 6, seed=1)
+    ours = Marginals.of(a.clone(), 9).kl(Marginals.of(b.clone(), 9))
+    assert torch.allclose(ours, kl_divergence(Categorical(logits=a), Categorical(logits=b)))
+    impossible = masked(b, 0)
+    assert torch.isinf(Marginals.of(a.clone(), 9).kl(Marginals.of(impossible, 9))).all()
+    assert torch.isfinite(Marginals.of(impossible.clone(), 9).kl(Marginals.of(a.clone(), 9))).all()
+
+
+def test_half_precision_statistics_are_computed_wide() -> None:
+    logits = logits_of(1, 2, 5000).bfloat16()
+    m = Marginals.of(logits.clone(), 4999)
+    assert m.entropy.dtype == torch.float32
+    exact = Categorical(logits=masked(logits.double(), 4999)[..., :4999]).entropy()
+    assert torch.allclose(m.entropy.double(), exact, rtol=1e-5)
+
+
+def test_one_word_and_certainty() -> None:
+    m = Marginals.of(torch.zeros(1, 2, 1), mask_id=5)
+    assert m.entropy.tolist() == [[0.0, 0.0]]
+    assert m.margin.tolist() == [[1.0, 1.0]]
+    certain = Marginals.certain(m, 3)
+    assert certain.entropy.sum() == 0
+    assert certain.confidence.shape == (3, 2)
+
+
+def draws(m: Marginals, tau: float, n: int = 20000, **cut: float) -> torch.Tensor:
+    u = noise.uniform(torch.tensor([[[5]]]), noise.TOKEN, torch.arange(n)[None, :, None], torch.arange(2))
+    tokens = m.draw(tau, u, **cut)  # type: ignore[arg-type]
+    return torch.nn.functional.one_hot(tokens[0], m.logits.shape[-1]).double().mean(0)  # [W, V]
+
+
+@pytest.mark.parametrize("tau", [0.3, 1.0, 1.7])
+def test_draws_follow_the_tempered_distribution(tau: float) -> None:
+    logits = logits_of(1, 2, 7)
+    expected = (masked(logits, 6) / tau).softmax(-1)[0]
+    assert torch.allclose(draws(Marginals.of(logits.clone(), 6), tau), expected, atol=0.012)
+
+
+def test_cold_draws_are_the_argmax() -> None:
+    m = Marginals.of(logits_of(2, 3, 7), 6)
+    assert torch.equal(m.draw(0.0, torch.rand(2, 4, 3)), m.argmax[:, None].expand(2, 4, 3))
+
+
+def test_top_k_and_top_p() -> None:
+    logits = torch.tensor([[[0.4, 0.3, 0.2, 0.1]] * 2]).log()
+    m = Marginals.of(logits, 9)
+    assert draws(m, 1.0, top_k=2)[0].tolist() == pytest.approx([4 / 7, 3 / 7, 0, 0], abs=0.012)
+    assert draws(m, 1.0, top_p=0.65)[0].tolist() == pytest.approx([4 / 7, 3 / 7, 0, 0], abs=0.012)
+    assert draws(m, 1.0, top_p=0.75)[0].tolist() == pytest.approx([4 / 9, 3 / 9, 2 / 9, 0], abs=0.012)
+    assert draws(m, 1.0, top_p=1e-9)[0].tolist() == [1, 0, 0, 0], "at least one token is left"
+    assert draws(m, 1.0, top_k=3, top_p=0.5)[0].tolist() == pytest.approx([4 / 7, 3 / 7, 0, 0], abs=0.012)
+    assert draws(m, 1.0, top_k=99)[0].tolist() == pytest.approx([0.4, 0.3, 0.2, 0.1], abs=0.012)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_largest_and_smallest_u_stay_on_possible_tokens(dtype: torch.dtype) -> None:
+    """Rounding at either end must not reach a token of probability 0, the mask above all."""
+    logits = torch.full((1, 1, 6), -torch.inf, dtype=dtype)
+    logits[..., 2:4] = torch.tensor([0.1, 0.7], dtype=dtype)
+    m = Marginals.of(logits, 5)
+    u = torch.tensor([2.0**-53, 1 - 2.0**-53], dtype=torch.float64)[None, :, None]
+    assert m.draw(1.0, u).flatten().tolist() == [2, 3]

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infogain import noise
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+
+
+def splitmix64(x: int) -> int:
+    """The finaliser in plain Python, on unsigned numbers."""
+    x &= 2**64 - 1
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
+    return x ^ (x >> 31)
+
+
+@given(x=INT64)
+def test_mix_is_splitmix64(x: int) -> None:
+    assert int(noise.mix(torch.tensor(x))) % 2**64 == splitmix64(x)
+
+
+@given(seed=INT64, index=st.integers(0, 10**6))
+def test_a_number_depends_on_its_arguments_alone(seed: int, index: int) -> None:
+    one = noise.uniform(torch.tensor(seed), noise.TOKEN, index)
+    many = noise.uniform(torch.tensor([7, seed, 9])[:, None], noise.TOKEN, torch.tensor([3, index]))
+    assert one == many[1, 1]
+    assert 0 < float(one) < 1
+    assert one != noise.uniform(torch.tensor(seed), noise.POSITION, index)
+
+
+def test_numbers_are_uniform_and_independent() -> None:
+    u = noise.uniform(torch.arange(200)[:, None, None], 0, torch.arange(50)[:, None], torch.arange(40))
+    assert abs(float(u.mean()) - 0.5) < 0.002
+    assert abs(float(u.var()) - 1 / 12) < 0.001
+    assert u.unique().numel() == u.numel()
+    for dim in range(3):  # neighbours along any index are uncorrelated
+        a, b = u.narrow(dim, 0, u.shape[dim] - 1).flatten(), u.narrow(dim, 1, u.shape[dim] - 1).flatten()
+        assert abs(float(torch.corrcoef(torch.stack([a, b]))[0, 1])) < 0.01
+    histogram = torch.histc(u, 64, 0, 1)
+    assert float(((histogram - u.numel() / 64) ** 2).sum() / (u.numel() / 64)) < 110  # χ², 63 degrees: p ≈ 2e-4
+
+
+def test_gumbel_top_k_draws_from_the_softmax() -> None:
+    phi = torch.tensor([0.2, 0.5, 0.9])
+    g = noise.gumbel(torch.arange(40000)[:, None], 1, torch.arange(3))
+    shares = torch.nn.functional.one_hot((phi + 0.3 * g).argmax(-1), 3).double().mean(0)
+    assert torch.allclose(shares, (phi.double() / 0.3).softmax(-1), atol=0.01)
+
+
+def test_fork_keeps_branch_zero() -> None:
+    seed = torch.tensor([1, 2, 3])
+    assert torch.equal(noise.fork(seed, torch.zeros(3, dtype=torch.int64)), seed)
+    assert noise.fork(seed[:, None], torch.arange(100)).unique().numel() == 300
+
+
+def test_row_seeds_differ_between_rows_and_decodes() -> None:
+    assert len({seed for decode in range(20) for seed in noise.row_seeds(decode, 50)}) == 1000
+    assert noise.row_seeds(3, 5) == noise.row_seeds(3, 9)[:5]

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import infogain
+from infogain import Canvas, InputError, Lane, Recipe, StepEvent, Trace
+from infogain.models import random_joint
+from infogain.samplers import make
+from tests.cases import LAYOUTS, MODEL
+
+CANVAS = LAYOUTS[4].canvas(MODEL)
+
+
+def test_a_trace_loads_back(tmp_path: Path) -> None:
+    result = infogain.decode(MODEL, CANVAS, make("info-gain-beam", width=2, n=3), block=3)
+    trace = result.trace
+    assert trace is not None
+    path = tmp_path / "trace.jsonl"
+    trace.save(path)
+    loaded = Trace.load(path)
+    assert loaded == trace
+    assert loaded.steps == trace.steps
+    assert loaded.rows == result.rows()
+    assert loaded.canvas == CANVAS.rows()
+    lines = path.read_text().splitlines()
+    assert json.loads(lines[0])["kind"] == "header"
+    assert len(lines) == len(trace.steps) + 2
+
+
+def test_a_trace_cut_short_loads_what_is_whole(tmp_path: Path) -> None:
+    trace = infogain.decode(MODEL, CANVAS, "entropy").trace
+    assert trace is not None
+    path = tmp_path / "trace.jsonl"
+    trace.save(path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:3]) + lines[3][:20])
+    assert Trace.load(path).steps == trace.steps[:2]
+    for broken in ("", "{}\n", "not json\n", json.dumps({"kind": "header", "version": 99}) + "\n"):
+        path.write_text(broken)
+        with pytest.raises(InputError, match="must be the JSON lines"):
+            Trace.load(path)
+
+
+def test_a_result_saves_its_recipe(tmp_path: Path) -> None:
+    result = infogain.decode(MODEL, CANVAS, make("info-gain", n=3), schedule=2, block=3, seed=7)
+    result.save(tmp_path / "result.json")
+    saved = json.loads((tmp_path / "result.json").read_text())
+    again = infogain.decode_lanes(MODEL, [Lane(CANVAS, Recipe.of(saved["recipe"]))])[0]
+    assert again.rows() == saved["rows"] == result.rows()
+    assert saved["cumulative_entropy"] == result.cumulative_entropy.tolist()
+    assert saved["seeds"] == result.seeds
+
+
+def test_observers_get_one_event_per_step_and_can_draw_a_bar() -> None:
+    events: list[StepEvent] = []
+    result = infogain.decode(MODEL, CANVAS, make("info-gain", gamma=0.5), schedule=2, block=3, observe=events.append)
+    assert result.trace is not None
+    assert [event.step for event in events] == list(range(len(result.trace.steps)))
+    done = [event.done for event in events]
+    assert done == sorted(set(done)), "every step gets somewhere"
+    assert done[-1] == events[-1].total == int(CANVAS.masked.sum())
+
+
+def test_progress_counts_what_an_eos_skips() -> None:
+    model = random_joint(8, 3, seed=7, support=400)
+    for name in ("entropy", "info-gain-beam", "best-of-n"):
+        events: list[StepEvent] = []
+        canvas = Canvas.from_prompts([[]] * 5, 8, model.mask_id)
+        infogain.decode(model, canvas, name, block=2, eos_id=1, observe=events.append)
+        assert events[-1].done == events[-1].total
+
+
+def test_a_canvas_without_masks_is_done() -> None:
+    result = infogain.decode(MODEL, Canvas.infill([[0, 1], [1]], MODEL.mask_id))
+    assert result.rows() == [[0, 1], [1]]
+    assert result.calls == 0
+    mixed = infogain.decode(MODEL, Canvas.infill([[0, 1], [1, MODEL.mask_id]], MODEL.mask_id), "ar", block=1)
+    assert mixed.forwards.tolist() == [0, 1]
+    assert mixed.cumulative_entropy[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("canvas", "options", "text"),
+    [
+        (Canvas.from_prompts([[]], 2, 9), {}, "share a mask id; they have 9 and 3"),
+        (Canvas.from_prompts([[77]], 2, 3), {}, "below the vocabulary of 4; the canvas holds 77"),
+        (CANVAS, {"seeds": [1]}, "one per row \\(4\\); got 1"),
+        (CANVAS, {"eos_id": 3}, "not the mask id 3"),
+        (CANVAS, {"eos_id": 44}, "below the vocabulary"),
+        (CANVAS, {"schedule": 0}, "k must be at least 1"),
+        (CANVAS, {"block": 0}, "block must be at least 1"),
+        (CANVAS, {"schedule": infogain.Steps(1), "block": 2}, "1 steps for 3 blocks"),
+        (Canvas(torch.zeros(0, 3, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), 3), {}, "empty batch"),
+    ],
+)
+def test_bad_input_is_refused_before_any_work(canvas: Canvas, options: dict[str, object], text: str) -> None:
+    class Untouchable:
+        mask_id, vocab_size, block_causal, device = 3, 4, False, torch.device("cpu")
+
+    with pytest.raises(InputError, match=text):
+        infogain.decode(Untouchable(), canvas, "ar", **options)  # type: ignore[arg-type]
+
+
+def test_a_model_without_room_for_its_mask_is_refused() -> None:
+    class Odd:
+        mask_id, vocab_size, block_causal, device = 7, 4, False, torch.device("cpu")
+
+    with pytest.raises(InputError, match="mask id must lie in the vocabulary of 4; got 7"):
+        infogain.decode(Odd(), CANVAS, "ar")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="at least one lane"):
+        infogain.decode_lanes(MODEL, [])
+
+
+def test_block_causal_lanes_share_their_width() -> None:
+    class Causal:
+        mask_id, vocab_size, block_causal, device = 3, 4, True, torch.device("cpu")
+
+    lanes = [Lane(CANVAS, Recipe("ar", block=block)) for block in (2, 4)]  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="share one block width"):
+        infogain.decode_lanes(Causal(), lanes)  # type: ignore[arg-type]
+
+
+def test_public_names_exist() -> None:
+    assert sorted(infogain.__all__) == infogain.__all__
+    for name in infogain.__all__:
+        assert getattr(infogain, name) is not None
+
+
+def test_the_core_runs_on_torch_alone() -> None:
+    """Decoding imports none of the other dependencies, not even numpy."""
+    code = """
+import sys
+for name in ("numpy", "safetensors", "click", "rich", "matplotlib", "tomli_w"):
+    sys.modules[name] = None
+import warnings
+warnings.simplefilter("ignore")  # torch itself regrets numpy
+import infogain
+toy = infogain.models.one_way(7)
+result = infogain.decode(toy.model, toy.canvas(2), "info-gain", schedule=2)
+assert result.trace.steps and len(result.rows()) == 2
+print("ok")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "ok\n", done.stderr
