@@ -97,19 +97,19 @@ class Counting:
         self.model = model
         self.prefills = 0
         self.evaluations: list[Tensor] = []
-        self.columns = 0  # of every row that was read
+        self.columns_read = 0  # of every row that was read
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
     def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
         self.prefills += 1
-        self.columns += int(canvas.length.sum())
+        self.columns_read += int(canvas.length.sum())
         return self.model.prefill(canvas, start, width)
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
         self.evaluations.append(tokens)
-        self.columns += int(context.length[row].sum())
+        self.columns_read += int(context.length[row].sum())
         logits: Tensor = self.model(tokens, context, row)
         return logits
 

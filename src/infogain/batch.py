@@ -15,13 +15,14 @@ import torch
 from torch import Tensor
 
 from infogain.canvas import Canvas
+from infogain.device import upload
 from infogain.errors import ContractError
-from infogain.lane import Lane
+from infogain.lane import Group, Lane
 from infogain.marginals import Marginals
 from infogain.models.base import Denoiser
 from infogain.move import Move
 from infogain.result import Result
-from infogain.run import Run, upload
+from infogain.run import Run
 from infogain.trace import StepEvent
 
 
@@ -62,7 +63,7 @@ class Batch:
         seen = 0
         for run, rows in opening:
             count = len(rows.members)
-            run.count(rows.members, context.opened[seen : seen + count])
+            run.count(rows.members, [self._columns(run.groups[g])[0] for g in rows.members])
             run.open_blocks(p[seen : seen + count], first_row + seen)
             seen += count
 
@@ -88,7 +89,7 @@ class Batch:
         for run, move in going:
             of = run.groups_of(move)
             members = [of[m] for m in move.going]
-            run.count(members, [self.context.live[run.groups[g].context[0]] for g in members])
+            run.count(members, [self._columns(run.groups[g])[1] for g in members])
             move.p = p[seen : seen + len(members)]
             seen += len(members)
 
@@ -104,6 +105,9 @@ class Batch:
         for run in self.runs:
             run.park(self.canvas)
         return [run.result(self.calls) for run in self.runs]
+
+    def _columns(self, group: Group) -> tuple[int, int]:
+        return self.model.columns(group.length, group.now.start, self.width)
 
     def _marginals(self, logits: Tensor, rows: int) -> Marginals:
         self.calls += 1

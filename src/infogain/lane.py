@@ -79,6 +79,7 @@ class Group:
 
     prompt: int
     copy: int
+    length: int  # columns of its row
     blocks: deque[Block]  # still to come
     now: Block = Block(0, 0, 0)
     filled: int = 0  # masks of the present block
@@ -102,13 +103,14 @@ def make_groups(lane: Lane, aligned: bool) -> Iterator[tuple[Group, int]]:
     recipe, width = lane.recipe, lane.block
     copies = torch.arange(recipe.sampler.copies)
     seeds = noise.fork(torch.tensor(lane.row_seeds)[:, None], copies).tolist()  # [P, copies]
-    for prompt, masked in enumerate(lane.canvas.masked.tolist()):
+    rows = zip(lane.canvas.masked.tolist(), lane.canvas.length.tolist(), strict=True)
+    for prompt, (masked, length) in enumerate(rows):
         masks = split_blocks(masked, width, aligned)
         steps = recipe.schedule.allot(list(masks.values()))
         blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
         for copy, seed in enumerate(seeds[prompt]):
             queue = deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed))
-            yield Group(prompt, copy, queue), seed
+            yield Group(prompt, copy, length, queue), seed
 
 
 def _shuffled(blocks: list[Block], seed: int) -> list[Block]:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from infogain import noise
 from infogain.canvas import Canvas
+from infogain.device import upload
 from infogain.errors import ContractError, NumericsError
 from infogain.lane import Lane, make_groups
 from infogain.marginals import Marginals
@@ -20,12 +21,6 @@ from infogain.move import BROKEN, KEEP, NO_DISTRIBUTION, STOPS, Move, committed,
 from infogain.result import Result
 from infogain.state import Draft, State
 from infogain.trace import StepEvent, Trace
-
-
-def upload(values: Sequence[int], device: torch.device) -> Tensor:
-    """Whole numbers to the device, without waiting for it."""
-    host = torch.tensor(values, dtype=torch.int64)
-    return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
 
 
 @dataclass(frozen=True)

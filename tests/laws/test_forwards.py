@@ -52,7 +52,7 @@ def test_token_forwards_count_every_column_of_every_candidate(sampler: Sampler, 
     """The exact model reads whole rows, so each prefilled or evaluated hypothesis costs its row's length."""
     model = Counting(MODEL)
     result = infogain.decode(model, layout.canvas(MODEL), sampler, schedule=2, block=layout.block)
-    assert int(result.token_forwards.sum()) == model.columns
+    assert int(result.token_forwards.sum()) == model.columns_read
     lengths = [prompt + length for prompt, length in zip(layout.prompts, layout.lengths, strict=True)]
     single = [int(n) * length for n, length in zip(result.forwards, lengths, strict=True)]
     if sampler.greedy and sampler.copies == 1:

@@ -55,7 +55,7 @@ def test_contexts_take_and_join() -> None:
     a, _ = model.prefill(canvas, torch.tensor([1, 1]), 2)
     b, _ = model.prefill(canvas, torch.tensor([2, 2]), 2)
     joined = a.take([1]).join(b)
-    assert list(joined.live) == list(joined.opened) == [3, 4, 3]
+    assert joined.length.tolist() == [3, 4, 3]
     tokens = torch.tensor([[2, 2]])
     assert torch.equal(model(tokens, joined, torch.tensor([0])), model(tokens, a, torch.tensor([1])))
     assert torch.equal(model(tokens, joined, torch.tensor([2])), model(tokens, b, torch.tensor([1])))

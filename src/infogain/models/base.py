@@ -14,14 +14,6 @@ from infogain.canvas import Canvas
 class Context(Protocol):
     """What lies outside each row's block, read-only: candidates of a row share it, never copy it."""
 
-    @property
-    def opened(self) -> Sequence[int]:
-        """Columns the prefill of each row ran through the model. [C]"""
-
-    @property
-    def live(self) -> Sequence[int]:
-        """Columns one candidate of each row runs through the model. [C]"""
-
     def take(self, rows: Sequence[int]) -> Self:
         """These rows, in this order: others have left the batch."""
 
@@ -45,6 +37,9 @@ class Denoiser(Protocol):
 
     @property
     def device(self) -> torch.device: ...
+
+    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+        """Columns that run through the model to open a block in a row of this length, and for each candidate there."""
 
     def prefill(self, canvas: Canvas, start: Tensor, width: int) -> tuple[Any, Tensor]:
         """Open a block at each row's start: its Context, and the block's logits. -> [C], [C, W, V]"""

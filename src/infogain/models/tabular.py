@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from infogain.canvas import Canvas, block_columns
+from infogain.device import upload
 from infogain.errors import InputError
 
 
@@ -22,24 +23,14 @@ class TabularContext:
     agrees: Tensor  # [C, S] sequences that agree with everything outside the block
     start: Tensor  # [C]
     length: Tensor  # [C]
-    columns: Sequence[int]  # the same lengths, on the host
-
-    @property
-    def opened(self) -> Sequence[int]:
-        return self.columns
-
-    @property
-    def live(self) -> Sequence[int]:
-        return self.columns
 
     def take(self, rows: Sequence[int]) -> Self:
-        kept = list(rows)
-        return type(self)(self.agrees[kept], self.start[kept], self.length[kept], [self.columns[i] for i in kept])
+        kept = upload(rows, self.start.device)
+        return type(self)(self.agrees[kept], self.start[kept], self.length[kept])
 
     def join(self, other: Self) -> Self:
         agrees, start = torch.cat([self.agrees, other.agrees]), torch.cat([self.start, other.start])
-        length = torch.cat([self.length, other.length])
-        return type(self)(agrees, start, length, [*self.columns, *other.columns])
+        return type(self)(agrees, start, torch.cat([self.length, other.length]))
 
 
 class Tabular:
@@ -84,6 +75,9 @@ class Tabular:
         p = self.weights / self.weights.sum()
         return float(torch.special.entr(p).sum())
 
+    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+        return length, length  # it reads the whole row every time
+
     def prefill(self, canvas: Canvas, start: Tensor, width: int) -> tuple[TabularContext, Tensor]:
         columns = canvas.tokens.shape[1]
         if columns > self.length:
@@ -96,7 +90,7 @@ class Tabular:
             outside &= column < start[:, None]
         fits = canvas.tokens[:, None] == self.sequences[:, :columns]  # [C, S, L]
         agrees = (fits | ~outside[:, None]).all(-1)
-        context = TabularContext(agrees, start, canvas.length, canvas.length.tolist())
+        context = TabularContext(agrees, start, canvas.length)
         block, _ = canvas.view(start, width)
         return context, self(block, context, torch.arange(len(start), device=self.device))
 

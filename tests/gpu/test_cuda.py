@@ -1,0 +1,80 @@
+"""The laws on a CUDA device. `make test-gpu` runs these; they need nothing but torch and pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+import infogain
+from infogain import Lane, Recipe, TokensPerStep, batch
+from infogain.models import Tabular
+from infogain.samplers import Sampler
+from tests.cases import ALL, LAYOUTS, MODEL, Layout, label, rows, same_tokens
+
+CUDA = torch.device("cuda")
+ON_GPU = Tabular(MODEL.sequences.to(CUDA), MODEL.weights.long().to(CUDA), MODEL.mask_id)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_the_same_tokens_as_on_the_cpu(sampler: Sampler, layout: Layout) -> None:
+    """Noise is integer arithmetic, so it is the same; on this joint no decision hangs on the last bit."""
+    canvas = layout.canvas(MODEL)
+    for k in (1, 2):
+        there = infogain.decode(ON_GPU, canvas, sampler, schedule=k, block=layout.block, seed=3)
+        here = infogain.decode(MODEL, canvas, sampler, schedule=k, block=layout.block, seed=3)
+        assert torch.equal(there.tokens.cpu(), here.tokens)
+        assert torch.allclose(there.cumulative_entropy.cpu(), here.cumulative_entropy)
+        assert torch.equal(there.token_forwards, here.token_forwards)
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_a_row_alone_is_the_row_in_a_batch(sampler: Sampler) -> None:
+    canvas = LAYOUTS[4].canvas(MODEL)
+    together = infogain.decode(ON_GPU, canvas, sampler, schedule=2, block=3, seed=1)
+    for i, seed in enumerate(together.seeds):
+        alone = infogain.decode(ON_GPU, rows(canvas, [i]), sampler, schedule=2, block=3, seeds=[seed])
+        assert same_tokens(alone.tokens[0], together.tokens[i])
+
+
+@pytest.mark.parametrize("eos_id", [None, 1])
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA itself reports every synchronisation; outside `read_back` there is none in the loop."""
+    count = 0
+    original = batch.read_back
+
+    def counted(verdicts: Sequence[Tensor]) -> list[int]:
+        nonlocal count
+        count += 1
+        torch.cuda.set_sync_debug_mode("default")
+        numbers = original(verdicts)
+        torch.cuda.set_sync_debug_mode("error")
+        return numbers
+
+    monkeypatch.setattr(batch, "read_back", counted)
+    lanes = [
+        Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_id=eos_id)),
+        Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2)),
+    ]
+    with torch.inference_mode():
+        infogain.decode_lanes(ON_GPU, lanes)  # first use: tables that samplers keep are uploaded
+        count = 0
+        flight = batch.Batch(ON_GPU, lanes, True)
+        torch.cuda.synchronize()
+        steps = 0
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            while flight.live:
+                flight.open_blocks()
+                moves = flight.propose()
+                flight.evaluate(moves)
+                list(flight.transition(moves))
+                steps += 1
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert count == steps > 0
+    assert flight.results()[0].trace.steps  # type: ignore[union-attr]
