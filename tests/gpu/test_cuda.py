@@ -40,6 +40,7 @@ def test_a_row_alone_is_the_row_in_a_batch(sampler: Sampler) -> None:
         assert same_tokens(alone.tokens[0], together.tokens[i])
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 @pytest.mark.parametrize("eos_id", [None, 1])
 @pytest.mark.parametrize("sampler", ALL, ids=label)
 def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,14 +56,13 @@ def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monk
         torch.cuda.set_sync_debug_mode("error")
         return numbers
 
-    monkeypatch.setattr(batch, "read_back", counted)
     lanes = [
         Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_id=eos_id)),
         Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2)),
     ]
     with torch.inference_mode():
         infogain.decode_lanes(ON_GPU, lanes)  # first use: tables that samplers keep are uploaded
-        count = 0
+        monkeypatch.setattr(batch, "read_back", counted)
         flight = batch.Batch(ON_GPU, lanes, True)
         torch.cuda.synchronize()
         steps = 0
