@@ -85,17 +85,14 @@ class Group:
     filled: int = 0  # masks of the present block
     context: list[int] = field(default_factory=list)  # rows of the context its hypotheses stand on
 
-    @property
-    def left(self) -> int:
-        """Masks not yet filled."""
-        return sum(block.masks for block in self.blocks) + self.now.masks - self.filled
-
     def next_block(self) -> None:
         self.now, self.filled = self.blocks.popleft(), 0
 
-    def stop(self) -> None:
-        """An EOS in the present block: what lies right of it is skipped."""
+    def stop(self) -> int:
+        """An EOS in the present block: what lies right of it is skipped. Returns the masks skipped."""
+        skipped = [block for block in self.blocks if block.start > self.now.start]
         self.blocks = deque(block for block in self.blocks if block.start < self.now.start)
+        return sum(block.masks for block in skipped)
 
 
 def make_groups(lane: Lane, aligned: bool) -> Iterator[tuple[Group, int]]:

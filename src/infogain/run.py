@@ -48,7 +48,8 @@ class Run:
         pairs = list(make_groups(lane, aligned))
         self.groups = [group for group, _ in pairs]
         self.seeds = upload([seed for _, seed in pairs], device)  # [G]
-        self.total = sum(group.left for group in self.groups)
+        self.total = sum(block.masks for group in self.groups for block in group.blocks)
+        self.done = 0  # masks filled, or skipped after an EOS
         self.canvas = lane.canvas.to(device)
         self.generated = self.canvas.masked  # [P, L]
         self.z: State | None = None
@@ -60,7 +61,7 @@ class Run:
         self.trace = Trace(lane.recipe.plain(), lane.canvas.mask_id, lane.canvas.rows()) if trace else None
         prompts = self.canvas.take(upload([group.prompt for group in self.groups], device))
         nothing = torch.zeros(len(self.groups), dtype=torch.float64, device=device)
-        self._arrive(prompts, list(range(len(self.groups))), nothing)
+        self._arrive(prompts, list(range(len(self.groups))), nothing, [False] * len(self.groups))
 
     @property
     def live(self) -> bool:
@@ -115,6 +116,7 @@ class Run:
                 raise self._error(ContractError, "candidates that compete must commit equally many tokens", verdict)
         for g, count in pace.items():
             self.groups[g].filled += count
+            self.done += count
         kept = [m for m, verdict in enumerate(verdicts) if verdict & KEEP]
         move.verdicts = [verdicts[m] for m in kept]
         if len(kept) < len(verdicts):
@@ -143,7 +145,7 @@ class Run:
             score=score,
             cost=move.draft.cost,
             kept=torch.cat([going, finishing]),
-            done=self.total - sum(group.left for group in self.groups),
+            done=self.done,
             total=self.total,
         )
         if self.trace:
@@ -199,12 +201,11 @@ class Run:
         best, places = select(score[going], [size for _, size in sizes], self.sampler.beam)
         kept = going[best]
         z_next, parents = move.draft.draft(kept), move.a.parent[kept]
-        if self.sampler.beam > 1:  # every place has a noise stream of its own
-            slot = upload([slot for count in places for slot in range(count)], self.device)
-            z_next = replace(z_next, seed=noise.fork(self.seeds[z_next.group], slot))
+        self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
+        if self.sampler.beam > 1:
+            z_next = replace(z_next, seed=self._place_seeds(self.members))
         past = (move.z.p, *move.z.before)[: self.sampler.memory]
         self.z = z_next.seen(move.p[best], tuple(p[parents] for p in past))
-        self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
         return kept
 
     def _score(self, move: Move) -> Tensor:
@@ -222,30 +223,29 @@ class Run:
                 score[index] = worth.double()
         return score
 
-    def _arrive(self, canvas: Canvas, members: list[int], cost: Tensor, stopped: Sequence[bool] = ()) -> None:
+    def _arrive(self, canvas: Canvas, members: list[int], cost: Tensor, stopped: list[bool]) -> None:
         """Hypotheses between two blocks: those with more to write open the next one, the others are finished."""
-        for g, stop in zip(members, stopped or [False] * len(members), strict=True):
-            if stop and self.sampler.beam == 1:
-                self.groups[g].stop()
-        stays_open = [
-            bool(self.groups[g].blocks) and not (stop and self.sampler.beam > 1)
-            for g, stop in zip(members, stopped or [False] * len(members), strict=True)
+        for g, stops in groupby(range(len(members)), key=members.__getitem__):
+            if all(stopped[h] for h in stops):
+                self.done += self.groups[g].stop()
+        more = [
+            h for h, g in enumerate(members) if self.groups[g].blocks and not (stopped[h] and self.sampler.beam > 1)
         ]
-        done = [h for h, is_open in enumerate(stays_open) if not is_open]
-        more = [h for h, is_open in enumerate(stays_open) if is_open]
+        done = sorted(set(range(len(members))) - set(more))
         if done:
             index = upload(done, self.device)
             self._finish(canvas.take(index), [members[h] for h in done], cost[index], complete=True)
-        going = [members[h] for h in more]
-        for g in set(members) - set(going):
-            self.groups[g].blocks.clear()
-        for g in dict.fromkeys(going):
-            self.groups[g].next_block()
         if more:
-            index, group = upload(more, self.device), upload(going, self.device)
-            slot = upload([i for _, same in groupby(going) for i, _ in enumerate(same)], self.device)
-            seed = noise.fork(self.seeds[group], slot)
-            self.opening = Opening(canvas.take(index), going, cost[index], seed)
+            going = [members[h] for h in more]
+            for g in set(going):
+                self.groups[g].next_block()
+            index = upload(more, self.device)
+            self.opening = Opening(canvas.take(index), going, cost[index], self._place_seeds(going))
+
+    def _place_seeds(self, members: list[int]) -> Tensor:
+        """Every place of a group has a noise stream of its own; its first place has the group's. [R]"""
+        place = [i for _, same in groupby(members) for i, _ in enumerate(same)]
+        return noise.fork(self.seeds[upload(members, self.device)], upload(place, self.device))
 
     def _finish(self, canvas: Canvas, members: list[int], cost: Tensor, complete: bool) -> None:
         self.finished += [Finished(g, canvas.tokens[h], cost[h], complete) for h, g in enumerate(members)]
@@ -256,10 +256,9 @@ class Run:
         if eos_id is None:
             return None
         generated = self.generated[z.group // self.sampler.copies]  # [R, L]
-        column = z.column
-        inside = column < generated.shape[1]
-        generated = generated.gather(1, column.clamp(max=generated.shape[1] - 1)) & inside
-        return torch.where(generated, eos_id, -1)
+        last = torch.minimum(z.start + self.block, torch.full_like(z.start, generated.shape[1])) - 1
+        column = z.column.minimum(last[:, None])  # past the block: its last column again
+        return torch.where(generated.gather(1, column) & (column == z.column), eos_id, -1)
 
     def groups_of(self, move: Move) -> list[int]:
         """The group of each candidate."""
@@ -273,14 +272,14 @@ class Run:
         )
 
 
-def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor, list[int]]:
+def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor | slice, list[int]]:
     """Sec. 3.2.2, transition: the best `beam` of each run of `sizes` scores, in their old order; ties to the first.
 
     Returns their indices and how many each run keeps.
     """
     places = [min(size, beam) for size in sizes]
     if list(sizes) == places:
-        return torch.arange(len(score), device=score.device), places
+        return slice(None), places  # all of them, and no copy
     widest = max(sizes)
     first = list(accumulate(sizes, initial=0))[:-1]
     padded = [at + j if j < size else -1 for at, size in zip(first, sizes, strict=True) for j in range(widest)]

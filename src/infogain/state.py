@@ -40,7 +40,7 @@ class Draft:
         """Canvas column of each block column. [R, W]"""
         return block_columns(self.start, self.tokens.shape[1])
 
-    def draft(self, index: Tensor) -> Draft:
+    def draft(self, index: Tensor | slice) -> Draft:
         """The canvases of these rows."""
         return Draft(**{field.name: getattr(self, field.name)[index] for field in fields(Draft)})
 
@@ -55,9 +55,6 @@ class State(Draft):
 
     p: Marginals
     before: tuple[Marginals, ...] = ()  # earlier steps' marginals, newest first; as many as the sampler asks for
-
-    def __getitem__(self, index: Tensor) -> State:
-        return self.draft(index).seen(self.p[index], tuple(p[index] for p in self.before))
 
     def join(self, other: State) -> State:
         """These rows, followed by rows that have just opened a block.

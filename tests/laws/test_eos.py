@@ -76,3 +76,16 @@ def test_block_causal_models_align_blocks_to_column_0() -> None:
     for bad, text in (({"block": None}, "give the recipe a block"), ({"block": 4, "order": "random"}, "sequence")):
         with pytest.raises(infogain.OptionError, match=text):
             infogain.decode(model, canvas, "entropy", **bad)
+
+
+def test_an_eos_in_a_neighbouring_block_does_not_stop_this_one() -> None:
+    """A lane with wider blocks widens the view; what a narrow lane sees past its block is not its own."""
+    narrow = infogain.Lane(
+        Canvas.from_prompts([[]] * 40, 8, MODEL.mask_id),
+        infogain.Recipe("entropy", block=2, order="random", eos_id=EOS, seed=3),  # type: ignore[arg-type]
+    )
+    wide = infogain.Lane(Canvas.from_prompts([[]], 8, MODEL.mask_id), infogain.Recipe("ar"))  # type: ignore[arg-type]
+    together, _ = infogain.decode_lanes(MODEL, [narrow, wide])
+    (alone,) = infogain.decode_lanes(MODEL, [narrow])
+    assert torch.equal(together.tokens, alone.tokens)
+    assert torch.equal(together.committed, alone.committed)

@@ -11,7 +11,7 @@ import torch
 
 from infogain import InputError
 from infogain.marginals import Marginals
-from infogain.run import select
+from infogain.run import select as select_index
 from infogain.samplers import Sampler, make
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.state import Draft, State
@@ -132,6 +132,11 @@ def test_candidate_0_is_greedy_and_the_others_vary() -> None:
     assert a.parent.tolist() == [0] * 16
 
 
+def select(score: torch.Tensor, sizes: list[int], beam: int) -> tuple[torch.Tensor, list[int]]:
+    index, places = select_index(score, sizes, beam)
+    return torch.arange(len(score))[index], places
+
+
 def test_select_keeps_the_best_and_ties_go_to_the_first() -> None:
     score = torch.tensor([1.0, 3.0, 3.0, 2.0, 5.0, 0.0, 0.0])
     assert select(score, [4, 1, 2], 1)[0].tolist() == [1, 4, 5]
@@ -139,6 +144,7 @@ def test_select_keeps_the_best_and_ties_go_to_the_first() -> None:
     assert kept.tolist() == [1, 2, 4, 5, 6]
     assert places == [2, 1, 2]
     assert select(score, [7], 3)[0].tolist() == [1, 2, 4]
+    assert select(score, [1, 2, 4], 9)[0].tolist() == list(range(7))
     assert select(torch.tensor([-torch.inf, -torch.inf]), [2], 1)[0].tolist() == [0]
 
 
