@@ -18,7 +18,7 @@ def total(x: Tensor) -> Tensor:
 
 def immediate_cost(z: State, a: Candidates) -> Tensor:
     """Eq. 2: C(a|z) = Σ_{ℓ∈A} H_ℓ(z), the term that cumulative entropy H̃ adds up over the steps. [M]"""
-    return total(z.p.entropy[a.parent] * a.chosen)
+    return total(z.p.entropy[a.parent].where(a.chosen, 0.0))
 
 
 def state_uncertainty(z: State, power: float = 1.0) -> Tensor:
@@ -27,7 +27,7 @@ def state_uncertainty(z: State, power: float = 1.0) -> Tensor:
     Power 1 is the paper's mean. Power 0 is the plain sum: the same unit as the cost, so that
     look-ahead does not fade while many masks remain.
     """
-    return total(z.p.entropy * z.masked) / z.left.clamp(min=1).to(z.p.entropy) ** power
+    return total(z.p.entropy.where(z.masked, 0.0)) / z.left.clamp(min=1).to(z.p.entropy) ** power
 
 
 def information_gain(z: State, a: Candidates, z_next: State, power: float = 1.0) -> Tensor:

@@ -89,3 +89,21 @@ def test_an_eos_in_a_neighbouring_block_does_not_stop_this_one() -> None:
     (alone,) = infogain.decode_lanes(MODEL, [narrow])
     assert torch.equal(together.tokens, alone.tokens)
     assert torch.equal(together.committed, alone.committed)
+
+
+def test_an_eos_that_was_given_stops_nothing() -> None:
+    """Infilling: the EOS of the text around the masks is not the decoder's."""
+    model = Tabular(torch.tensor([[0, EOS, 0, 0], [2, EOS, 2, 2]]), torch.tensor([1, 1]), mask_id=3)
+    canvas = Canvas.infill([[3, EOS, 3, 3]] * 4, 3)
+    result = infogain.decode(model, canvas, "entropy", block=2, eos_id=EOS)
+    assert result.committed.tolist() == [3] * 4
+    assert all(len(row) == 4 for row in result.rows())
+
+
+def test_an_eos_skips_what_is_right_of_it_only() -> None:
+    """In random order a late block may come first; its EOS leaves the blocks before it to be written."""
+    model = Tabular(torch.tensor([[0, 0, EOS, 0], [2, 2, EOS, 2]]), torch.tensor([1, 1]), mask_id=3)
+    canvas = Canvas.from_prompts([[]] * 8, 4, 3)
+    result = infogain.decode(model, canvas, "entropy", block=2, order="random", eos_id=EOS)
+    assert result.committed.tolist() == [4] * 8
+    assert result.kept == [2] * 8

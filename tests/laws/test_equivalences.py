@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,3 +114,18 @@ def test_a_wider_beam_holds_distinct_hypotheses() -> None:
     assert max(widths) == 4
     for step in result.trace.steps:
         assert sum(c.kept for row in step.rows for c in row.candidates) <= 4
+
+
+def test_copies_of_best_of_n_go_their_own_ways() -> None:
+    """Other tokens, and in random order other blocks."""
+    canvas = LAYOUTS[2].canvas(MODEL)
+    trace = infogain.decode(MODEL, canvas, make("best-of-n", n=8, base="ar"), block=2, order="random", seed=1).trace
+    assert trace is not None
+    starts: dict[int, list[int]] = defaultdict(list)
+    tokens: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for step in trace.steps:
+        for row in step.rows:
+            starts[row.copy].append(row.start)
+            tokens[row.copy] += [*zip(row.candidates[0].columns, row.candidates[0].tokens, strict=True)]
+    assert len({tuple(visits) for visits in starts.values()}) > 3
+    assert len({tuple(sorted(text)) for text in tokens.values()}) > 3

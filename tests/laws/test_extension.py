@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import ContractError, Result
+from infogain import Canvas, ContractError, Result
 from infogain.options import option
-from infogain.samplers import SAMPLERS, Greedy, LookAhead, Sampler
+from infogain.samplers import SAMPLERS, Greedy, LookAhead, Sampler, make
 from infogain.state import Candidates, State
 from tests.cases import LAYOUTS, MODEL, Counting
 
@@ -155,3 +155,23 @@ def test_a_model_of_the_wrong_shape_is_told() -> None:
 
     with pytest.raises(ContractError, match="logits \\[rows, width, vocabulary\\]"):
         infogain.decode(Narrow(MODEL), LAYOUTS[0].canvas(MODEL), "entropy")
+
+
+def test_what_a_model_says_of_known_columns_does_not_matter() -> None:
+    """Only the masked columns must hold a distribution."""
+
+    class Careless(Counting):
+        def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+            context, logits = self.model.prefill(canvas, start, width)
+            _, masked = canvas.view(start, width)
+            return context, logits.masked_fill(~masked[..., None], torch.nan)
+
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
+            logits: Tensor = self.model(tokens, context, row)
+            return logits.masked_fill((tokens != MODEL.mask_id)[..., None], torch.nan)
+
+    canvas = LAYOUTS[2].canvas(MODEL)
+    for sampler in (make("entropy"), make("info-gain", n=3), make("lookum", n=3), make("info-gain-beam", n=3)):
+        careless, plain = (infogain.decode(m, canvas, sampler, schedule=2) for m in (Careless(MODEL), MODEL))
+        assert torch.equal(careless.tokens, plain.tokens)
+        assert torch.equal(careless.cumulative_entropy, plain.cumulative_entropy)

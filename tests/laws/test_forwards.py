@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import infogain
@@ -104,3 +105,22 @@ def test_one_read_back_per_step(sampler: Sampler, eos_id: int | None, monkeypatc
     assert len(sizes) == steps > 0
     assert max(sizes) <= 4 * sampler.copies * sampler.beam * getattr(sampler, "n", 1) * 8
     assert lanes.results()[0].committed.sum() > 0
+
+
+class Cached(Counting):
+    """A model that reads the row once and then the block alone."""
+
+    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+        return length, width
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
+        logits: Tensor = self.model(tokens, context, row)
+        self.columns_read += tokens.numel()
+        return logits
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_a_cached_forward_costs_the_block_alone(sampler: Sampler) -> None:
+    model = Cached(MODEL)
+    result = infogain.decode(model, LAYOUTS[4].canvas(MODEL), sampler, schedule=2, block=3)
+    assert int(result.token_forwards.sum()) == model.columns_read

@@ -14,7 +14,7 @@ import infogain
 from infogain import Canvas
 from infogain.marginals import Marginals
 from infogain.models import Tabular, random_joint
-from infogain.objective import immediate_cost, info_gain_objective, state_uncertainty
+from infogain.objective import immediate_cost, info_gain_objective, state_uncertainty, total
 from infogain.samplers import Sampler, make
 from infogain.state import Candidates, Draft, State
 from tests.cases import ALL, LAYOUTS, MODEL, Layout, label
@@ -187,3 +187,10 @@ def test_equations_by_hand() -> None:
     assert info_gain_objective(z, a, z_next).tolist() == pytest.approx([-bit / 2, -bit])
     assert info_gain_objective(z, a, z_next, 0.0).tolist() == pytest.approx([bit, 0.0])
     assert state_uncertainty(state(model, torch.tensor([[0, 0, 0]]))).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_padding_on_the_right_never_changes_a_bit_of_a_sum(dtype: torch.dtype) -> None:
+    x = torch.rand(50, 37, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    for padding in (1, 3, 27, 91):
+        assert torch.equal(total(torch.nn.functional.pad(x, (0, padding))), total(x))

@@ -94,3 +94,27 @@ def test_the_largest_and_smallest_u_stay_on_possible_tokens(dtype: torch.dtype) 
     m = Marginals.of(logits, 5)
     u = torch.tensor([2.0**-53, 1 - 2.0**-53], dtype=torch.float64)[None, :, None]
     assert m.draw(1.0, u).flatten().tolist() == [2, 3]
+
+
+def test_top_p_takes_no_token_past_its_share() -> None:
+    """A quarter each, exactly: two tokens hold one half, and the third is not needed."""
+    m = Marginals.of(torch.zeros(1, 2, 4), 9)
+    assert draws(m, 1.0, top_p=0.5)[0].tolist() == pytest.approx([0.5, 0.5, 0, 0], abs=0.012)
+
+
+def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
+    m = Marginals.of(torch.tensor([[[0.4, 0.3, 0.2, 0.1]] * 2]).log(), 9)
+    assert draws(m, 1.0, top_k=2, top_p=0.5)[0].tolist() == [1, 0, 0, 0], "the first holds 4/7 of the two"
+
+
+def test_half_precision_draws_reach_the_whole_vocabulary() -> None:
+    """A cumulative sum in bfloat16 stands still long before its end."""
+    m = Marginals.of(torch.zeros(1, 1, 5000).bfloat16(), 5000)
+    u = torch.tensor([0.1, 0.5, 0.999], dtype=torch.float64)[None, :, None]
+    assert m.draw(1.0, u).flatten().tolist() == pytest.approx([500, 2500, 4995], abs=1)
+
+
+def test_kl_is_never_negative() -> None:
+    logits = torch.randn(50, 20, 7, generator=torch.Generator().manual_seed(0))
+    near = logits + 1e-7 * torch.randn(50, 20, 7, generator=torch.Generator().manual_seed(1))
+    assert (Marginals.of(logits, 9).kl(Marginals.of(near, 9)) >= 0).all()

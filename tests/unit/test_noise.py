@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,3 +60,16 @@ def test_fork_keeps_branch_zero() -> None:
 def test_row_seeds_differ_between_rows_and_decodes() -> None:
     assert len({seed for decode in range(20) for seed in noise.row_seeds(decode, 50)}) == 1000
     assert noise.row_seeds(3, 5) == noise.row_seeds(3, 9)[:5]
+
+
+def test_every_purpose_has_a_stream_of_its_own() -> None:
+    streams = (noise.TOKEN, noise.POSITION, noise.UNIFORM, noise.ORDER, noise.FORK, noise.ROW)
+    assert len(set(streams)) == len(streams)
+
+
+@pytest.mark.parametrize("bits", [0, -1])
+def test_the_extreme_hashes_stay_inside(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bits clear, all bits set: neither 0 nor 1, where a logarithm would be infinite."""
+    monkeypatch.setattr(noise, "hashed", lambda *_: torch.tensor(bits))
+    assert 0 < float(noise.uniform(torch.tensor(0), noise.TOKEN)) < 1
+    assert noise.gumbel(torch.tensor(0), noise.TOKEN).isfinite()

@@ -4,15 +4,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 import infogain
-from infogain import Canvas, InputError, Lane, Recipe, StepEvent, Trace
+from infogain import Canvas, ContractError, InputError, Lane, Recipe, StepEvent, Trace
 from infogain.models import random_joint
+from infogain.run import Finished, Run
 from infogain.samplers import make
-from tests.cases import LAYOUTS, MODEL
+from tests.cases import LAYOUTS, MODEL, Counting
 
 CANVAS = LAYOUTS[4].canvas(MODEL)
 
@@ -148,3 +151,68 @@ print("ok")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "ok\n", done.stderr
+
+
+def result_of(finished: list[tuple[list[int], float, bool]], eos_id: int | None = None) -> infogain.Result:
+    """The result of one prompt whose copies ended so: tokens, H̃, complete."""
+    sampler = make("best-of-n", n=len(finished), base="entropy")
+    lane = Lane(Canvas.from_prompts([[]], 3, MODEL.mask_id), Recipe(sampler, eos_id=eos_id))
+    run = Run(lane, 0, aligned=False, device=torch.device("cpu"), trace=False)
+    run.finished = [Finished(g, torch.tensor(t), torch.tensor(c), done) for g, (t, c, done) in enumerate(finished)]
+    return run.result(calls=0)
+
+
+def test_the_least_h_is_returned_the_first_of_equals_and_whole_ones_before_the_rest() -> None:
+    assert result_of([([0, 0, 0], 2.0, True), ([1, 1, 1], 1.0, True)]).rows() == [[1, 1, 1]]
+    assert result_of([([0, 0, 0], 1.0, True), ([1, 1, 1], 1.0, True)]).rows() == [[0, 0, 0]]
+    assert result_of([([0, 0, 0], 2.0, True), ([1, 3, 3], 1.0, False)]).rows() == [[0, 0, 0]]
+    assert result_of([([1, 3, 3], 1.0, False), ([0, 0, 0], 2.0, True)]).rows() == [[0, 0, 0]]
+
+
+def test_masks_that_were_skipped_become_eos_but_those_not_reached_stay() -> None:
+    assert result_of([([0, 1, 3], 1.0, True)], eos_id=1).tokens.tolist() == [[0, 1, 1]]
+    assert result_of([([0, 0, 3], 1.0, False)], eos_id=1).tokens.tolist() == [[0, 0, 3]]
+
+
+def test_rows_that_wait_for_their_next_block_are_kept_when_decoding_breaks_off() -> None:
+    """The first row is at its second block while the other is still in its first: then the prefill breaks."""
+
+    class Breaks(Counting):
+        def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+            context, logits = super().prefill(canvas, start, width)
+            return context, logits if self.prefills == 1 else logits[:, :-1]
+
+    mask = MODEL.mask_id
+    canvas = Canvas.infill([[mask, 0, mask, mask], [mask] * 4], mask)
+    with pytest.raises(ContractError, match="logits") as caught:
+        infogain.decode(Breaks(MODEL), canvas, "ar", block=2)
+    assert caught.value.partial is not None
+    assert caught.value.partial[0].committed.tolist() == [1, 1]
+
+
+def test_a_block_is_no_wider_than_the_masks_need() -> None:
+    mask = MODEL.mask_id
+    assert Lane(Canvas.infill([[0, mask, 1, mask, 1, 1], [0, mask]], mask), Recipe("entropy")).block == 3  # type: ignore[arg-type]
+
+
+def test_hypotheses_of_a_beam_have_noise_of_their_own() -> None:
+    """In the middle of a block and at the start of the next."""
+    seeds: list[tuple[int, list[int]]] = []
+    infogain.decode(
+        MODEL,
+        LAYOUTS[2].canvas(MODEL),
+        make("info-gain-beam", width=3, n=6, gamma=1.0),
+        block=3,
+        observe=lambda event: seeds.append((int(event.z.step[0]), event.z.seed.tolist())),
+    )
+    assert {step for step, several in seeds if len(several) == 3} == {0, 1, 2}
+    assert all(len(set(several)) == len(several) for _, several in seeds)
+
+
+def test_a_state_remembers_the_steps_before_it_newest_first() -> None:
+    events: list[infogain.StepEvent] = []
+    sampler = make("klass", variant="original", epsilon=1e-9)
+    infogain.decode(MODEL, LAYOUTS[2].canvas(MODEL), sampler, observe=events.append)
+    assert len(events) == 7
+    for now, one, two in zip(events[2:], events[1:], events, strict=False):
+        assert [p.entropy.tolist() for p in now.z.before] == [one.z.p.entropy.tolist(), two.z.p.entropy.tolist()]

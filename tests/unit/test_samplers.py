@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 import pytest
 import torch
 
+import infogain
 from infogain import InputError
 from infogain.marginals import Marginals
+from infogain.objective import immediate_cost, state_uncertainty
 from infogain.run import select as select_index
-from infogain.samplers import Sampler, make
+from infogain.samplers import InfoGain, Sampler, make
+from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
-from infogain.state import Draft, State
+from infogain.samplers.pc import PC
+from infogain.state import Candidates, Draft, State
+from tests.cases import LAYOUTS, MODEL
 
 
 def state(
@@ -158,3 +165,112 @@ def test_frequencies_survive_the_file_and_unseen_counts_once(tmp_path: Path) -> 
         path.write_text(content)
         with pytest.raises(InputError, match="must be JSON like"):
             read_frequencies(path, 4)
+
+
+def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
+    """Counted from the block's start, a column would repeat its draws in every block."""
+    z = state([[0.02] * 50] * 8)
+    sampler = InfoGain(tau_token=1.0)
+    here, other = sampler.draw(z, 2)[0]
+    later = sampler.draw(replace(z, step=z.step + 1))[0, 0]
+    next_block = sampler.draw(replace(z, start=z.start + 8))[0, 0]
+    for different in (other, later, next_block):
+        assert int((here == different).sum()) < 4
+    assert sampler.draw(replace(z, start=z.start + 3))[0, 0, :5].tolist() == here[3:].tolist()
+
+
+def test_gamma_1_pins_nothing_not_even_the_certain() -> None:
+    certain = state([[1.0, 0.0], [0.5, 0.5]])
+    assert not InfoGain(gamma=1.0).pinned(certain).any()
+    assert InfoGain(gamma=0.99).pinned(certain).tolist() == [[True, False]]
+
+
+def test_a_pinned_position_has_one_draw() -> None:
+    a = InfoGain(n=32, gamma=0.5, tau_token=1.0).propose(state([[0.6, 0.4]] * 3), torch.tensor([3]))
+    assert (a.tokens == a.tokens[0]).all()
+
+
+def test_klass_measures_the_move_from_the_past() -> None:
+    """D_KL(now ‖ past) = .007 < ε for column 0; the other way round it is .014."""
+    now, past = [[0.999, 0.001], [0.9999, 0.0001]], [[0.99, 0.01], [0.5, 0.5]]
+    assert chosen(make("klass", epsilon=0.01), state(now, step=1, past=(past,))) == [0]
+    assert chosen(make("klass", epsilon=0.01), state([past[0], now[1]], step=1, past=([now[0], past[1]],))) == [1]
+
+
+def test_klass_original_compares_each_step_with_the_one_before() -> None:
+    """A slow drift is stable: .003 and .004 in two steps, though .012 in all; ε is .01."""
+    drift = [[[p, 1 - p], [0.98, 0.02]] for p in (0.97, 0.955, 0.935)]
+    original = make("klass", variant="original", tau_token=0.0)
+    assert chosen(original, state(drift[0], step=2, past=(drift[1], drift[2]))) == [0, 1]
+
+
+def test_pc_caps_before_it_weighs_and_counts_from_the_block() -> None:
+    z = state([[0.9, 0.1]] * 3)
+    tokens = torch.zeros(1, 3, dtype=torch.int64)
+    sampler = PC(lam=0.25, alpha=0.1)
+    expected = [0.1 * math.exp(-0.25 * offset) for offset in range(3)]
+    assert sampler.phi(z, tokens)[0].tolist() == pytest.approx(expected)
+    assert sampler.phi(replace(z, start=z.start + 8), tokens)[0].tolist() == pytest.approx(expected)
+
+
+def test_eb_forgives_the_largest_entropy_wherever_it_stands() -> None:
+    """A position temperature can put the most uncertain first."""
+    p = [[0.99, 0.01], [0.98, 0.02], [0.5, 0.5]]
+    h = [-sum(q * math.log(q) for q in column) for column in p]
+    z, order, one = state(p), torch.tensor([[2, 0, 1]]), torch.tensor([1])
+    assert EB(bound=h[0] + h[1] + 1e-6).count(z, z.tokens, order, one).tolist() == [3]
+    assert EB(bound=h[0] + 1e-6).count(z, z.tokens, order, one).tolist() == [2]
+
+
+def test_limits_are_inclusive() -> None:
+    """Certain positions cost nothing and reach any threshold."""
+    p = [[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.5, 0.5]]
+    assert chosen(make("eb", bound=0.0), state(p)) == [0, 1, 2]
+    assert chosen(make("threshold", threshold=1.0), state(p)) == [0, 1]
+
+
+def test_lookum_scores_by_the_mean_of_what_is_left() -> None:
+    z = state(P)
+    z_next = state(P, [True, False, True])
+    a = Candidates(torch.tensor([0]), torch.tensor([[False, True, False]]), z.tokens)
+    h = z.p.entropy[0].tolist()
+    assert make("lookum").score(z, a, z_next).tolist() == pytest.approx([-(h[0] + h[2]) / 2])
+    assert make("lookum", metric="top1").score(z, a, z_next).tolist() == pytest.approx([(0.58 + 0.6) / 2])
+
+
+def test_a_beam_ranks_hypotheses_by_all_they_have_cost() -> None:
+    """f = −(H̃ + 𝓗), up to a constant of the group."""
+    other = state([[0.9, 0.1, 0.0, 0.0], [0.7, 0.1, 0.1, 0.1], [0.4, 0.3, 0.2, 0.1]])
+    z = state(P).join(replace(other, cost=other.cost + 0.3))
+    chosen_columns = torch.tensor([[True, False, False], [False, True, False]])
+    a = Candidates(torch.arange(2), chosen_columns, z.tokens)
+    z_next = z.apply(a, immediate_cost(z, a)).seen(z.p)
+    f = -(z_next.cost + state_uncertainty(z_next))
+    score = make("info-gain-beam").score(z, a, z_next)
+    assert float(score[0] - score[1]) == pytest.approx(float(f[0] - f[1]))
+
+
+def test_best_of_best_of_n_makes_all_its_copies() -> None:
+    sampler = make("best-of-n", n=2, base=make("best-of-n", n=3, base="entropy"))
+    result = infogain.decode(MODEL, LAYOUTS[3].canvas(MODEL), sampler)
+    assert result.trace is not None
+    assert {row.copy for row in result.trace.steps[0].rows} == set(range(6))
+
+
+def test_rows_that_join_bring_their_own_past() -> None:
+    moved = [P[2], P[0], P[1]]
+    joined = state(P, step=1, past=(moved,)).join(state(moved, past=(moved,)))
+    (before,) = joined.before
+    assert before.entropy.tolist() == [state(moved).p.entropy[0].tolist()] * 2
+
+
+def test_a_beam_scores_a_group_to_the_bit_whoever_stands_beside_it() -> None:
+    """One rounding more would break ties another way: a group of one hypothesis scores J itself."""
+    p = torch.rand(40, 3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    rows = [state((q / q.sum(-1, keepdim=True)).tolist()) for q in p]
+    groups = [replace(z, group=z.group + i, cost=z.cost + i / 7) for i, z in enumerate(rows)]
+    z = reduce(State.join, groups)
+    a = Candidates(torch.arange(40), torch.eye(3, dtype=torch.bool)[torch.arange(40) % 3], z.tokens)
+    z_next = z.apply(a, immediate_cost(z, a)).seen(z.p)
+    beam, single = make("info-gain-beam").score(z, a, z_next), make("info-gain").score(z, a, z_next)
+    assert torch.equal(beam, single)

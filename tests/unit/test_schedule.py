@@ -75,3 +75,11 @@ def test_bad_schedules_are_refused() -> None:
     ):
         with pytest.raises(OptionError, match=text):
             build()
+
+
+def test_tokens_per_step_allots_a_step_for_the_remainder() -> None:
+    assert TokensPerStep(3).allot([10, 3, 1]) == [4, 1, 1]
+
+
+def test_ties_for_a_step_go_to_the_left() -> None:
+    assert Steps(5).allot([4, 4, 4]) == [2, 2, 1]

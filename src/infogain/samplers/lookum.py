@@ -26,4 +26,4 @@ class LookUM(LookAhead):
 
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
         metric = certainty(self.metric, z_next.p, z_next.tokens[:, None])[:, 0]
-        return total(metric * z_next.masked) / z_next.left.clamp(min=1)
+        return total(metric.where(z_next.masked, 0.0)) / z_next.left.clamp(min=1)
