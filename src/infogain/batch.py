@@ -6,7 +6,7 @@ the model has read it. Rows come and go at block ends only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -20,21 +20,21 @@ from infogain.errors import ContractError
 from infogain.lane import Group, Lane
 from infogain.marginals import Marginals
 from infogain.models.base import Denoiser
-from infogain.move import Move
+from infogain.move import Move, Verdict
 from infogain.result import Result
 from infogain.run import Run
 from infogain.trace import StepEvent
 
 
-def read_back(verdicts: Sequence[Tensor]) -> list[int]:
-    """The step's one read-back to the host: a number per candidate of every lane."""
-    return torch.cat(list(verdicts)).tolist()
+def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
+    """The step's one read-back to the host: a few numbers per candidate of every lane."""
+    return [Verdict(*numbers) for numbers in torch.cat(list(unread)).tolist()]
 
 
 class Batch:
     def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool) -> None:
         self.model = model
-        self.width = max(lane.block for lane in lanes)
+        self.width = max(lane.block(model.block_causal) for lane in lanes)
         self.runs = [Run(lane, i, model.block_causal, model.device, trace) for i, lane in enumerate(lanes)]
         self.canvas: Canvas | None = None  # [C, L]
         self.context: Any = None  # of C rows
@@ -70,9 +70,9 @@ class Batch:
     def propose(self) -> list[tuple[Run, Move]]:
         """Every lane's candidates, distinct ones only; ends with the step's one read-back."""
         moves = [(run, run.propose()) for run in self.runs if run.z is not None]
-        verdicts = read_back([move.verdict for _, move in moves])
+        verdicts = read_back([move.unread for _, move in moves])
         for run, move in moves:
-            count = len(move.verdict)
+            count = len(move.unread)
             run.settle(move, verdicts[:count])
             verdicts = verdicts[count:]
         return moves
@@ -93,13 +93,11 @@ class Batch:
             move.p = p[seen : seen + len(members)]
             seen += len(members)
 
-    def transition(self, moves: Sequence[tuple[Run, Move]]) -> Iterator[StepEvent]:
+    def transition(self, moves: Sequence[tuple[Run, Move]]) -> list[StepEvent]:
         """Every lane moves to the best of its candidates."""
         assert self.canvas is not None
-        canvas, step = self.canvas, self.step
-        events = [run.transition(move, canvas, step) for run, move in moves]
         self.step += 1
-        yield from events
+        return [run.transition(move, self.canvas, self.step - 1) for run, move in moves]
 
     def results(self) -> list[Result]:
         for run in self.runs:

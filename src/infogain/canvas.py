@@ -6,6 +6,7 @@ of a text (infilling) are the same thing here: columns that hold the mask token.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -36,14 +37,14 @@ class Canvas:
         `columns` is the most columns a row may have, a model's context for example.
         """
         rows = [_ids(prompt, "prompt", i) for i, prompt in enumerate(prompts)]
-        lengths = [length] * len(rows) if isinstance(length, int) else list(length)
+        lengths = _ids(length, "length", 0) if isinstance(length, Iterable) else [length] * len(rows)
         if len(lengths) != len(rows):
             raise InputError(f"length must be one number or one per prompt ({len(rows)}); got {len(lengths)} numbers.")
         for i, (row, count) in enumerate(zip(rows, lengths, strict=True)):
             if mask_id in row:
                 raise InputError(f"a prompt must not hold the mask id {mask_id}; prompt {i} does. Use Canvas.infill.")
-            if count < 1:
-                raise InputError(f"the length to generate must be at least 1; prompt {i} got {count}.")
+            if not isinstance(count, int) or count < 1:
+                raise InputError(f"the length to generate must be a number of at least 1; prompt {i} got {count!r}.")
             if columns is not None and len(row) + count > columns:
                 raise InputError(
                     f"prompt and generation must fit the canvas of {columns} columns; "
@@ -128,7 +129,10 @@ def split_blocks(masked: list[bool], width: int, aligned: bool) -> dict[int, int
 
 
 def _ids(row: Sequence[int] | Tensor, what: str, i: int) -> list[int]:
-    ids = row.tolist() if isinstance(row, Tensor) else list(row)
-    if not all(isinstance(token, int) and token >= 0 for token in ids):
-        raise InputError(f"{what} {i} must be a flat list of token ids, whole numbers of at least 0; got {ids!r:.80}.")
+    try:
+        ids = [operator.index(token) for token in row]  # also numpy's and torch's whole numbers
+    except TypeError:
+        ids = [-1]
+    if any(token < 0 for token in ids):
+        raise InputError(f"{what} {i} must be a flat list of token ids, whole numbers of at least 0; got {row!r:.80}.")
     return ids

@@ -33,10 +33,15 @@ class Lane:
     def row_seeds(self) -> list[int]:
         return noise.row_seeds(self.recipe.seed, self.rows) if self.seeds is None else list(self.seeds)
 
-    @property
-    def block(self) -> int:
-        """Columns of a block: the recipe's, or all from a row's first mask to its last."""
-        return self.recipe.block or max(1, *(_span(masked) for masked in self.canvas.masked.tolist()))
+    def block(self, aligned: bool) -> int:
+        """Columns of a block: the recipe's, but no more than lie between a row's first mask and its last.
+
+        Where the model's attention is block-causal (`aligned`), exactly the recipe's.
+        """
+        if aligned and self.recipe.block:
+            return self.recipe.block
+        span = max(1, *(_span(masked) for masked in self.canvas.masked.tolist()))
+        return min(self.recipe.block or span, span)
 
     def check(self, mask_id: int, vocab_size: int, block_causal: bool) -> None:
         """Refuse what cannot be decoded, before any work is done."""
@@ -45,10 +50,16 @@ class Lane:
             raise InputError(f"canvas and model must share a mask id; they have {canvas.mask_id} and {mask_id}.")
         if canvas.tokens.shape[0] == 0:
             raise InputError("a canvas needs at least one row; got an empty batch.")
-        if (highest := int(canvas.tokens.max())) >= vocab_size:
-            raise InputError(f"token ids must be below the vocabulary of {vocab_size}; the canvas holds {highest}.")
+        if not 1 <= int(canvas.length.min()) <= int(canvas.length.max()) <= canvas.tokens.shape[1]:
+            raise InputError(f"row lengths must lie between 1 and the canvas's {canvas.tokens.shape[1]} columns.")
+        lowest, highest = int(canvas.tokens.min()), int(canvas.tokens.max())
+        if lowest < 0 or highest >= vocab_size:
+            raise InputError(f"token ids must be 0 to {vocab_size - 1}; the canvas holds {lowest} to {highest}.")
         if len(self.row_seeds) != self.rows:
             raise InputError(f"seeds must be one per row ({self.rows}); got {len(self.row_seeds)}.")
+        if not all(isinstance(seed, int) and -(2**63) <= seed < 2**63 for seed in self.row_seeds):
+            raise InputError(f"seeds must be whole numbers of 64 bits; got {self.row_seeds!r:.80}.")
+        recipe.sampler.check(vocab_size)
         if recipe.eos_id is not None and (recipe.eos_id >= vocab_size or recipe.eos_id == mask_id):
             raise OptionError(
                 f"eos_id must be below the vocabulary of {vocab_size} and not the mask id {mask_id}; "
@@ -97,9 +108,9 @@ class Group:
 
 def make_groups(lane: Lane, aligned: bool) -> Iterator[tuple[Group, int]]:
     """The lane's groups with their seeds: for each prompt, as many as the sampler makes copies."""
-    recipe, width = lane.recipe, lane.block
+    recipe, width = lane.recipe, lane.block(aligned)
     copies = torch.arange(recipe.sampler.copies)
-    seeds = noise.fork(torch.tensor(lane.row_seeds)[:, None], copies).tolist()  # [P, copies]
+    seeds = noise.fork(torch.tensor(lane.row_seeds)[:, None], noise.COPY, copies).tolist()  # [P, copies]
     rows = zip(lane.canvas.masked.tolist(), lane.canvas.length.tolist(), strict=True)
     for prompt, (masked, length) in enumerate(rows):
         masks = split_blocks(masked, width, aligned)

@@ -1,6 +1,6 @@
 """What the model believes about each column: one distribution over the vocabulary, and its statistics.
 
-All statistics come from one pass over the logits. Nats everywhere; p is the model's distribution at
+All statistics are computed together, once per state. Nats everywhere; p is the model's distribution at
 temperature 1, with the mask token excluded.
 """
 
@@ -36,13 +36,8 @@ class Marginals:
         top = p.topk(min(2, p.shape[-1]))
         confidence = top.values[..., 0]
         margin = confidence - top.values[..., 1] if p.shape[-1] > 1 else confidence
-        return cls(logits, log_z, torch.special.entr(p).sum(-1), confidence, margin, top.indices[..., 0])
-
-    @classmethod
-    def certain(cls, like: Marginals, rows: int) -> Marginals:
-        """The marginals of blocks with nothing left to predict: one token, probability 1, entropy 0."""
-        zero = like.entropy.new_zeros(rows, like.entropy.shape[1])
-        return cls(zero[..., None], zero, zero, zero + 1, zero + 1, zero.long())
+        # argmax and not top's indices: of equal tokens it takes the first, on every device
+        return cls(logits, log_z, torch.special.entr(p).sum(-1), confidence, margin, p.argmax(-1))
 
     def __getitem__(self, index: Tensor | slice) -> Marginals:
         return Marginals(*(getattr(self, field.name)[index] for field in fields(self)))
@@ -53,7 +48,7 @@ class Marginals:
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""
         logit = self.logits.gather(-1, tokens.transpose(1, 2)).transpose(1, 2)
-        return (_wide(logit) - self.log_z[:, None]).exp()
+        return (_wide(logit) - self.log_z[:, None]).exp().clamp(max=1)  # rounding can rise above
 
     def draw(self, tau: float, u: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
         """Tokens from p^(1/τ), cut to the top-k and then the top-p; one for each u in [R, N, W].
@@ -63,13 +58,17 @@ class Marginals:
         """
         if tau == 0:
             return self.argmax[:, None].expand(u.shape)
-        p = _cut((_wide(self.logits) / tau).softmax(-1), top_k, top_p)
+        x = _wide(self.logits)
+        p = _cut(((x - x.amax(-1, keepdim=True)) / tau).softmax(-1), top_k, top_p)
         cdf = p.cumsum(-1)  # [R, W, V]
         total = cdf[..., -1:]
         # below `total`, so that rounding never reaches past the last possible token
-        x = torch.minimum(u.transpose(1, 2).to(cdf) * total, total.nextafter(torch.zeros_like(total)))
-        tokens = torch.searchsorted(cdf, x.contiguous(), right=True).transpose(1, 2)
-        return tokens.clamp(max=cdf.shape[-1] - 1)  # matters for NaN only, which the loop reports one line later
+        at = torch.minimum(u.transpose(1, 2).to(cdf) * total, total.nextafter(torch.zeros_like(total)))
+        tokens = torch.searchsorted(cdf, at.contiguous(), right=True)  # [R, W, N]
+        tokens = tokens.clamp(max=cdf.shape[-1] - 1)  # matters for NaN only, which the loop reports one line later
+        # A parallel sum may dip in its last bits and let the search end on a token of probability 0.
+        tokens = torch.where(p.gather(-1, tokens) > 0, tokens, self.argmax[..., None])
+        return tokens.transpose(1, 2)
 
     def kl(self, other: Marginals) -> Tensor:
         """D_KL(self ‖ other) per column. [R, W]"""

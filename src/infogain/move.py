@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,63 +15,67 @@ from infogain.samplers import Sampler
 from infogain.schedule import Schedule
 from infogain.state import Candidates, Draft, State
 
-# A verdict is one whole number per candidate: these bits, then how many tokens it commits, then its parent.
-KEEP, FINISHES, STOPS, NO_DISTRIBUTION, OUTSIDE, WRITES_MASK, EMPTY = (1 << bit for bit in range(7))
-COUNT, PARENT = 8, 32
-BROKEN = {
-    NO_DISTRIBUTION: "logits of masked columns must be finite numbers that form a distribution; the model returned "
+
+class Verdict(NamedTuple):
+    """All the host learns of a candidate: a row of whole numbers, most of them yes or no."""
+
+    parent: int
+    commits: int  # tokens
+    distinct: int  # no other candidate of its group leads to the same canvas
+    finishes: int  # its block
+    stops: int  # it finishes with an EOS
+    no_distribution: int
+    outside: int
+    no_token: int
+    empty: int
+
+
+PROMISES = {
+    "no_distribution": "logits of masked columns must be finite numbers that form a distribution; the model returned "
     "NaN or infinite ones. Load it in float32 or bfloat16, or look for an overflow in its weights",
-    OUTSIDE: "a candidate may choose masked columns of its block only; the sampler chose another",
-    WRITES_MASK: "a candidate must write real tokens; the sampler wrote the mask token",
-    EMPTY: "a candidate must commit at least one token; the sampler chose none",
+    "outside": "a candidate may choose masked columns of its block only; the sampler chose another",
+    "no_token": "a candidate must write tokens of the vocabulary, never the mask; the sampler wrote something else",
+    "empty": "a candidate must commit at least one token; the sampler chose none",
 }
 
 
 @dataclass
 class Move:
     z: State
-    a: Candidates  # all that were proposed; after `settle` the distinct ones [M]
+    a: Candidates  # all that were proposed; once settled, the distinct ones [M]
     draft: Draft  # the canvases they lead to [M]
-    verdict: Tensor  # [M]
+    unread: Tensor  # a Verdict per candidate, on the device
+    verdicts: list[Verdict] = field(default_factory=list)  # of the distinct candidates, once read
     p: Marginals | None = None  # of the going ones, once evaluated
-    verdicts: list[int] = field(default_factory=list)  # of the distinct candidates, on the host
 
     @classmethod
     def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, stops: Tensor | None) -> Move:
-        """Fig. 2, step 1. `stops` marks block columns [R, W] where an EOS would end the text, and what it is."""
+        """Fig. 2, step 1. `stops` holds the EOS at block columns where it would end the text, else −1. [R, W]"""
         a = sampler.propose(z, schedule.budget(z))
         draft = z.apply(a, immediate_cost(z, a))
         finishes = ~draft.masked.any(-1)
         single = len(a.parent) == len(z.row) and sampler.beam == 1
-        broken = ~z.p.entropy.isfinite() & z.masked
-        flags = {
-            KEEP: torch.ones_like(finishes) if single else _distinct(a, draft, finishes),
-            FINISHES: finishes,
-            NO_DISTRIBUTION: broken.any(-1)[a.parent],
-            OUTSIDE: (a.chosen & ~z.masked[a.parent]).any(-1),
-            WRITES_MASK: (a.chosen & (a.tokens == mask_id)).any(-1),
-            EMPTY: ~a.chosen.any(-1),
+        no_token = (a.tokens == mask_id) | (a.tokens < 0) | (a.tokens >= z.p.logits.shape[-1])
+        columns = {
+            "parent": a.parent,
+            "commits": a.chosen.sum(-1),
+            "distinct": torch.ones_like(finishes) if single else _distinct(a, draft, finishes),
+            "finishes": finishes,
+            "stops": finishes & (draft.tokens == (-1 if stops is None else stops[a.parent])).any(-1),
+            "no_distribution": (~z.p.entropy.isfinite() & z.masked).any(-1)[a.parent],
+            "outside": (a.chosen & ~z.masked[a.parent]).any(-1),
+            "no_token": (a.chosen & no_token).any(-1),
+            "empty": ~a.chosen.any(-1),
         }
-        if stops is not None:
-            flags[STOPS] = finishes & (draft.tokens == stops[a.parent]).any(-1)
-        bits = sum(flag * bit for bit, flag in flags.items())
-        return cls(z, a, draft, bits + (a.chosen.sum(-1) << COUNT) + (a.parent << PARENT))
+        return cls(z, a, draft, torch.stack([columns[name].long() for name in Verdict._fields], 1))
 
     @property
     def going(self) -> list[int]:
-        return [m for m, verdict in enumerate(self.verdicts) if not verdict & FINISHES]
+        return [m for m, verdict in enumerate(self.verdicts) if not verdict.finishes]
 
     @property
     def finishing(self) -> list[int]:
-        return [m for m, verdict in enumerate(self.verdicts) if verdict & FINISHES]
-
-
-def parent(verdict: int) -> int:
-    return verdict >> PARENT
-
-
-def committed(verdict: int) -> int:
-    return (verdict >> COUNT) & 0xFFFFFF
+        return [m for m, verdict in enumerate(self.verdicts) if verdict.finishes]
 
 
 def _distinct(a: Candidates, draft: Draft, finishes: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 # One stream per purpose, so that two purposes never share a number.
-TOKEN, POSITION, UNIFORM, ORDER, FORK, ROW = range(6)
+TOKEN, POSITION, UNIFORM, ORDER, COPY, PLACE, ROW = range(7)
 
 GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
@@ -49,9 +49,9 @@ def gumbel(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     return -(-uniform(seed, stream, *index).log()).log()
 
 
-def fork(seed: Tensor, branch: Tensor) -> Tensor:
-    """The seed of an independent branch; branch 0 is the seed itself."""
-    return torch.where(branch == 0, seed, hashed(seed, FORK, branch))
+def fork(seed: Tensor, stream: int, branch: Tensor) -> Tensor:
+    """The seed of an independent branch, a copy or a place in a beam; branch 0 is the seed itself."""
+    return torch.where(branch == 0, seed, hashed(seed, stream, branch))
 
 
 def row_seeds(seed: int, rows: int) -> list[int]:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
 from infogain.errors import OptionError, UnknownName
 
 Plain = dict[str, Any]
+MOST = 2**31 - 1  # of anything that is counted
 
 
 def option(
@@ -48,7 +49,7 @@ def accepted(kind: type, name: str) -> tuple[type, ...]:
     """The plain types a field takes, `None` included where it is optional."""
     hint = get_type_hints(kind)[name]
     parts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    return tuple(part for part in parts)
+    return tuple(parts)
 
 
 def _check_type(owner: str, field: dataclasses.Field[Any], value: Any, kinds: tuple[type, ...]) -> Any:
@@ -159,8 +160,12 @@ class Registry(Generic[T]):
 
 
 def plain(value: Options) -> Plain:
-    """A policy as a plain table: `parse` of it gives the value back. Unset (None) options are left out."""
-    table: Plain = {"name": value.name}
+    """A policy as a plain table: `parse` of it gives the value back. Unset (None) options are left out.
+
+    A class nobody registered is told by where it stands: it must not pass for the one it derives from.
+    """
+    kind = type(value)
+    table: Plain = {"name": value.name if "name" in vars(kind) else f"{kind.__module__}:{kind.__qualname__}"}
     for name in fields(type(value)):
         entry = getattr(value, name)
         if entry is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from infogain.errors import UnknownName
-from infogain.options import Options, Plain, fields, option, plain
+from infogain.options import MOST, Options, Plain, fields, option, plain
 from infogain.samplers import SAMPLERS, Sampler
 from infogain.schedule import SCHEDULES, Schedule, TokensPerStep
 
@@ -18,10 +18,10 @@ class Recipe(Options):
 
     sampler: Sampler = option("info-gain", "how each step chooses")
     schedule: Schedule = option(TokensPerStep(), "how many tokens each step commits")
-    block: int | None = option(None, "columns decoded together; unset: all of them (global)", low=1)
+    block: int | None = option(None, "columns decoded together; unset: all of them (global)", low=1, high=MOST)
     order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))
     eos_id: int | None = option(None, "stop after a block that holds this token; unset: never", low=0)
-    seed: int = option(0, "one seed for the decode; rows get their own from it")
+    seed: int = option(0, "one seed for the decode; rows get their own from it", low=-(2**63), high=2**63 - 1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampler", SAMPLERS.parse(self.sampler))

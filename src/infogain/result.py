@@ -31,8 +31,9 @@ class Result:
         """The tokens of each row, prompt included, cut before the first EOS that was generated."""
         eos_id = self.recipe.get("eos_id")
         rows = []
-        for tokens, length, generated in zip(self.tokens, self.length, self.generated, strict=True):
-            row = tokens[: int(length)].tolist()
+        columns = (self.tokens.tolist(), self.length.tolist(), self.generated.tolist())
+        for tokens, length, generated in zip(*columns, strict=True):
+            row = tokens[:length]
             ends = [i for i, token in enumerate(row) if token == eos_id and generated[i]]
             rows.append(row[: ends[0]] if ends else row)
         return rows

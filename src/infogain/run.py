@@ -17,7 +17,7 @@ from infogain.device import upload
 from infogain.errors import ContractError, NumericsError
 from infogain.lane import Lane, make_groups
 from infogain.marginals import Marginals
-from infogain.move import BROKEN, KEEP, NO_DISTRIBUTION, STOPS, Move, committed, parent
+from infogain.move import PROMISES, Move, Verdict
 from infogain.result import Result
 from infogain.state import Draft, State
 from infogain.trace import StepEvent, Trace
@@ -30,7 +30,6 @@ class Opening:
     canvas: Canvas  # [H]
     members: list[int]  # group of each
     cost: Tensor  # [H]
-    seed: Tensor  # [H]
 
 
 class Finished(NamedTuple):
@@ -44,7 +43,7 @@ class Run:
     def __init__(self, lane: Lane, index: int, aligned: bool, device: torch.device, trace: bool) -> None:
         self.lane, self.index, self.device = lane, index, device
         self.sampler, self.schedule = lane.recipe.sampler, lane.recipe.schedule
-        self.block = lane.block
+        self.block = lane.block(aligned)
         pairs = list(make_groups(lane, aligned))
         self.groups = [group for group, _ in pairs]
         self.seeds = upload([seed for _, seed in pairs], device)  # [G]
@@ -92,7 +91,7 @@ class Run:
             steps=steps,
             total=masks,
             cost=opening.cost,
-            seed=opening.seed,
+            seed=self._place_seeds(opening.members),
             tokens=tokens,
             masked=masked,
         ).seen(p, before=(p,) * self.sampler.memory)
@@ -105,19 +104,22 @@ class Run:
         assert self.z is not None
         return Move.propose(self.z, self.sampler, self.schedule, self.canvas.mask_id, self._stops(self.z))
 
-    def settle(self, move: Move, verdicts: list[int]) -> None:
+    def settle(self, move: Move, verdicts: list[Verdict]) -> None:
         """Take in what was read back of this lane's candidates, and keep the distinct ones."""
+        parents = [verdict.parent for verdict in verdicts]
+        if parents != sorted(parents) or len(set(parents)) != len(self.members):
+            raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
         pace: dict[int, int] = {}
         for verdict in verdicts:
-            for problem, text in BROKEN.items():
-                if verdict & problem:
-                    raise self._error(NumericsError if problem == NO_DISTRIBUTION else ContractError, text, verdict)
-            if pace.setdefault(self.members[parent(verdict)], committed(verdict)) != committed(verdict):
+            for name, promise in PROMISES.items():
+                if getattr(verdict, name):
+                    raise self._error(NumericsError if name == "no_distribution" else ContractError, promise, verdict)
+            if pace.setdefault(self.members[verdict.parent], verdict.commits) != verdict.commits:
                 raise self._error(ContractError, "candidates that compete must commit equally many tokens", verdict)
         for g, count in pace.items():
             self.groups[g].filled += count
             self.done += count
-        kept = [m for m, verdict in enumerate(verdicts) if verdict & KEEP]
+        kept = [m for m, verdict in enumerate(verdicts) if verdict.distinct]
         move.verdicts = [verdicts[m] for m in kept]
         if len(kept) < len(verdicts):
             index = upload(kept, self.device)
@@ -133,7 +135,7 @@ class Run:
         if move.finishing:
             ends = move.draft.draft(finishing)
             rows = canvas.take(ends.row).write(ends.start, ends.tokens)
-            stopped = [bool(move.verdicts[m] & STOPS) for m in move.finishing]
+            stopped = [bool(move.verdicts[m].stops) for m in move.finishing]
             self._arrive(rows, [members[m] for m in move.finishing], ends.cost, stopped)
         event = StepEvent(
             lane=self.index,
@@ -209,12 +211,16 @@ class Run:
         return kept
 
     def _score(self, move: Move) -> Tensor:
-        """The sampler's score of every candidate; those that finish their block are not evaluated, but certain. [M]"""
+        """The sampler's score of every candidate. [M]
+
+        Those that finish their block are not evaluated: nothing is masked there, so what was last said may stand in.
+        """
         score = torch.zeros_like(move.draft.cost)
-        for part, p in ((move.going, move.p), (move.finishing, Marginals.certain(move.z.p, len(move.finishing)))):
-            if part and p is not None:
+        for part, p in ((move.going, move.p), (move.finishing, None)):
+            if part:
                 index = upload(part, self.device)
-                worth = self.sampler.score(move.z, move.a[index], move.draft.draft(index).seen(p))
+                z_next = move.draft.draft(index).seen(move.z.p[move.a.parent[index]] if p is None else p)
+                worth = self.sampler.score(move.z, move.a[index], z_next)
                 if worth.shape != index.shape:
                     raise ContractError(
                         f"score must give one number per candidate, shape {list(index.shape)}; "
@@ -240,12 +246,12 @@ class Run:
             for g in set(going):
                 self.groups[g].next_block()
             index = upload(more, self.device)
-            self.opening = Opening(canvas.take(index), going, cost[index], self._place_seeds(going))
+            self.opening = Opening(canvas.take(index), going, cost[index])
 
     def _place_seeds(self, members: list[int]) -> Tensor:
         """Every place of a group has a noise stream of its own; its first place has the group's. [R]"""
         place = [i for _, same in groupby(members) for i, _ in enumerate(same)]
-        return noise.fork(self.seeds[upload(members, self.device)], upload(place, self.device))
+        return noise.fork(self.seeds[upload(members, self.device)], noise.PLACE, upload(place, self.device))
 
     def _finish(self, canvas: Canvas, members: list[int], cost: Tensor, complete: bool) -> None:
         self.finished += [Finished(g, canvas.tokens[h], cost[h], complete) for h, g in enumerate(members)]
@@ -262,10 +268,10 @@ class Run:
 
     def groups_of(self, move: Move) -> list[int]:
         """The group of each candidate."""
-        return [self.members[parent(verdict)] for verdict in move.verdicts]
+        return [self.members[verdict.parent] for verdict in move.verdicts]
 
-    def _error(self, kind: type[ContractError | NumericsError], text: str, verdict: int) -> Exception:
-        group = self.groups[self.members[parent(verdict)]]
+    def _error(self, kind: type[ContractError | NumericsError], text: str, verdict: Verdict) -> Exception:
+        group = self.groups[self.members[verdict.parent]]
         return kind(
             f"{text} (lane {self.index}, prompt {group.prompt}, block at column {group.now.start}, {group.filled} of "
             f"its {group.now.masks} masks filled). What was decoded so far is in the error's `partial`."

@@ -10,19 +10,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from infogain.errors import OptionError
-from infogain.options import Options, Registry, option
+from infogain.options import MOST, Options, Registry, option
 from infogain.state import State
 
 
 class Schedule(Options):
-    summary: ClassVar[str] = ""
-
     def allot(self, masks: Sequence[int]) -> list[int]:
         """Steps for each block of one row, given the masks each holds."""
         raise NotImplementedError
@@ -40,7 +37,9 @@ SCHEDULES: Registry[Schedule] = Registry("schedule", {})
 class TokensPerStep(Schedule):
     """K tokens every step; the last step of a block takes what is left."""
 
-    k: int = option(1, "tokens committed per step", low=1, hint="Use 1 (best quality) or 2 (half the steps).")
+    k: int = option(
+        1, "tokens committed per step", low=1, high=MOST, hint="Use 1 (best quality) or 2 (half the steps)."
+    )
 
     def allot(self, masks: Sequence[int]) -> list[int]:
         return [math.ceil(count / self.k) for count in masks]
@@ -60,7 +59,7 @@ SHAPES: dict[str, Callable[[Tensor], Tensor]] = {  # share of masks left at time
 class Steps(Schedule):
     """A number of steps for the whole row, shared among its blocks by their masks."""
 
-    count: int = option(help="steps in all", low=1)
+    count: int = option(help="steps in all", low=1, high=MOST)
     shape: str = option("linear", "how the masks fall: evenly, or slowly first", choices=tuple(SHAPES))
 
     def allot(self, masks: Sequence[int]) -> list[int]:

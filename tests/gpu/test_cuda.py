@@ -11,6 +11,7 @@ from torch import Tensor
 import infogain
 from infogain import Lane, Recipe, TokensPerStep, batch
 from infogain.models import Tabular
+from infogain.move import Verdict
 from infogain.samplers import Sampler
 from tests.cases import ALL, LAYOUTS, MODEL, Layout, label, rows, same_tokens
 
@@ -48,13 +49,13 @@ def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monk
     count = 0
     original = batch.read_back
 
-    def counted(verdicts: Sequence[Tensor]) -> list[int]:
+    def counted(unread: Sequence[Tensor]) -> list[Verdict]:
         nonlocal count
         count += 1
         torch.cuda.set_sync_debug_mode("default")
-        numbers = original(verdicts)
+        verdicts = original(unread)
         torch.cuda.set_sync_debug_mode("error")
-        return numbers
+        return verdicts
 
     lanes = [
         Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_id=eos_id)),
@@ -72,7 +73,7 @@ def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monk
                 flight.open_blocks()
                 moves = flight.propose()
                 flight.evaluate(moves)
-                list(flight.transition(moves))
+                flight.transition(moves)
                 steps += 1
         finally:
             torch.cuda.set_sync_debug_mode("default")

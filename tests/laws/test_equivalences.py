@@ -129,3 +129,11 @@ def test_copies_of_best_of_n_go_their_own_ways() -> None:
             tokens[row.copy] += [*zip(row.candidates[0].columns, row.candidates[0].tokens, strict=True)]
     assert len({tuple(visits) for visits in starts.values()}) > 3
     assert len({tuple(sorted(text)) for text in tokens.values()}) > 3
+
+
+def test_copies_and_places_share_no_noise() -> None:
+    seeds: list[list[int]] = []
+    sampler = make("best-of-n", n=3, base=make("info-gain-beam", width=3, n=6, gamma=1.0))
+    infogain.decode(MODEL, LAYOUTS[2].canvas(MODEL), sampler, observe=lambda event: seeds.append(event.z.seed.tolist()))
+    assert max(map(len, seeds)) == 9
+    assert all(len(set(step)) == len(step) for step in seeds)

@@ -13,7 +13,7 @@ from torch import Tensor
 import infogain
 from infogain import Canvas, ContractError, Result
 from infogain.options import option
-from infogain.samplers import SAMPLERS, Greedy, LookAhead, Sampler, make
+from infogain.samplers import SAMPLERS, Greedy, InfoGain, LookAhead, Sampler, make
 from infogain.state import Candidates, State
 from tests.cases import LAYOUTS, MODEL, Counting
 
@@ -80,6 +80,12 @@ class Broken(Greedy):
             chosen[:, 0] = True
         if self.fault == "mask":
             tokens[:] = MODEL.mask_id
+        if self.fault == "foreign":
+            tokens[:] = 99
+        if self.fault == "unsorted":
+            return Candidates(torch.tensor([0, 1, 0]), chosen[[0, 1, 0]], tokens[[0, 1, 0]])
+        if self.fault == "left out":
+            return Candidates(a.parent[:1], chosen[:1], tokens[:1])
         if self.fault == "nothing" and int(z.step.max()) == 2:
             chosen[:] = False
         if self.fault == "uneven":
@@ -100,7 +106,10 @@ class Broken(Greedy):
     ("fault", "text"),
     [
         ("outside", "masked columns"),
-        ("mask", "wrote the mask token"),
+        ("mask", "never the mask"),
+        ("foreign", "tokens of the vocabulary"),
+        ("unsorted", "every hypothesis must get candidates, in order"),
+        ("left out", "every hypothesis must get candidates, in order"),
         ("nothing", "at least one token"),
         ("uneven", "equally many"),
         ("shape", "one number per candidate"),
@@ -108,15 +117,16 @@ class Broken(Greedy):
 )
 def test_a_broken_sampler_is_told_what_it_broke_and_work_is_kept(fault: str, text: str) -> None:
     sampler = type("Faulty", (Broken,), {"fault": fault})()
+    canvas = Canvas.from_prompts([[0, 1], [1, 2]], 5, MODEL.mask_id)
     with pytest.raises(ContractError, match=text) as caught:
-        infogain.decode(MODEL, LAYOUTS[0].canvas(MODEL), sampler)
+        infogain.decode(MODEL, canvas, sampler)
     assert caught.value.partial is not None
     (partial,) = caught.value.partial
     assert isinstance(partial, Result)
-    assert partial.tokens.shape == LAYOUTS[0].canvas(MODEL).tokens.shape
+    assert partial.tokens.shape == canvas.tokens.shape
     if fault == "nothing":
-        assert partial.committed.tolist() == [2]
-        assert (partial.tokens == MODEL.mask_id).sum() == 3
+        assert partial.committed.tolist() == [2, 2]
+        assert (partial.tokens == MODEL.mask_id).sum() == 6
 
 
 class Sick(Counting):
@@ -138,7 +148,7 @@ def test_nan_logits_are_an_error_that_keeps_what_was_done(name: str, value: floa
     model.value = value
     canvas = infogain.Canvas.from_prompts([[], [0, 1]], [7, 5], MODEL.mask_id)
     sampler = infogain.samplers.make(name, **({"gamma": 1.0} if "gain" in name or name == "lookum" else {}))
-    with pytest.raises(infogain.NumericsError, match=r"prompt 1.*block at column") as caught:
+    with pytest.raises(infogain.NumericsError, match=r"prompt \d, block at column") as caught:
         infogain.decode(model, canvas, sampler, block=3)
     assert caught.value.partial is not None
     (partial,) = caught.value.partial
@@ -175,3 +185,25 @@ def test_what_a_model_says_of_known_columns_does_not_matter() -> None:
         careless, plain = (infogain.decode(m, canvas, sampler, schedule=2) for m in (Careless(MODEL), MODEL))
         assert torch.equal(careless.tokens, plain.tokens)
         assert torch.equal(careless.cumulative_entropy, plain.cumulative_entropy)
+
+
+def test_an_unregistered_sampler_does_not_pass_for_its_parent() -> None:
+    @dataclass(frozen=True)
+    class Hidden(InfoGain):
+        pass
+
+    result = infogain.decode(MODEL, LAYOUTS[0].canvas(MODEL), Hidden())
+    assert result.recipe["sampler"]["name"].endswith("Hidden")
+    with pytest.raises(infogain.UnknownName, match="Hidden"):
+        infogain.Recipe.of(result.recipe)
+
+
+def test_the_last_step_of_a_block_can_be_scored_by_any_sampler() -> None:
+    """Nothing is evaluated there, yet the marginals a sampler sees have the whole vocabulary."""
+
+    @dataclass(frozen=True)
+    class Curious(LookAhead):
+        def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+            return z_next.p.probability(z_next.tokens[:, None].clamp(max=2))[:, 0].sum(-1)
+
+    assert infogain.decode(MODEL, LAYOUTS[4].canvas(MODEL), Curious(), block=3).committed.tolist() == [6, 2, 7, 4]

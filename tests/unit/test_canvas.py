@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -13,6 +14,11 @@ def test_ragged_prompts_become_rows() -> None:
     canvas = Canvas.from_prompts([[5, 6], torch.tensor([7])], [1, 3], mask_id=0)
     assert canvas.rows() == [[5, 6, 0], [7, 0, 0, 0]]
     assert canvas.masked.tolist() == [[False, False, True, False], [False, True, True, True]]
+
+
+def test_numpy_prompts_are_prompts() -> None:
+    prompts = [np.array([5, 6]), np.array([7], dtype=np.int32)]
+    assert Canvas.from_prompts(prompts, np.array([1, 2]), 0).rows() == [[5, 6, 0], [7, 0, 0]]  # type: ignore[arg-type]
 
 
 def test_padding_is_no_mask_even_where_the_mask_id_is_0() -> None:
@@ -60,7 +66,9 @@ def test_blocks_hold_every_mask_once(masked: list[bool], width: int, aligned: bo
         (lambda: Canvas.from_prompts([[1] * 9], 2, 9 + 1, columns=8), "prompt 0 has 9"),
         (lambda: Canvas.infill([[1, -2]], 9), "whole numbers of at least 0"),
         (lambda: Canvas.infill([["a"]], 9), "flat list of token ids"),  # type: ignore[list-item]
-        (lambda: Canvas.infill([[True, 1.5]], 9), "flat list of token ids"),  # type: ignore[list-item]
+        (lambda: Canvas.infill([[1, 1.5]], 9), "flat list of token ids"),  # type: ignore[list-item]
+        (lambda: Canvas.infill([1, 2], 9), "flat list of token ids"),  # type: ignore[list-item]
+        (lambda: Canvas.from_prompts([[1]], 2.5, 9), "at least 1; prompt 0 got 2.5"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_canvases_are_refused(build: object, text: str) -> None:

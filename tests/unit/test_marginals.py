@@ -48,13 +48,10 @@ def test_half_precision_statistics_are_computed_wide() -> None:
     assert torch.allclose(m.entropy.double(), exact, rtol=1e-5)
 
 
-def test_one_word_and_certainty() -> None:
+def test_one_word_is_certain() -> None:
     m = Marginals.of(torch.zeros(1, 2, 1), mask_id=5)
     assert m.entropy.tolist() == [[0.0, 0.0]]
     assert m.margin.tolist() == [[1.0, 1.0]]
-    certain = Marginals.certain(m, 3)
-    assert certain.entropy.sum() == 0
-    assert certain.confidence.shape == (3, 2)
 
 
 def draws(m: Marginals, tau: float, n: int = 20000, **cut: float) -> torch.Tensor:
@@ -118,3 +115,19 @@ def test_kl_is_never_negative() -> None:
     logits = torch.randn(50, 20, 7, generator=torch.Generator().manual_seed(0))
     near = logits + 1e-7 * torch.randn(50, 20, 7, generator=torch.Generator().manual_seed(1))
     assert (Marginals.of(logits, 9).kl(Marginals.of(near, 9)) >= 0).all()
+
+
+def test_of_equal_tokens_the_first_is_the_argmax() -> None:
+    for size in (4, 10, 50, 100, 1000):
+        assert Marginals.of(torch.zeros(1, 1, size), size).argmax.tolist() == [[0]]
+
+
+def test_a_tiny_temperature_is_a_cold_one() -> None:
+    m = Marginals.of(logits_of(2, 3, 7), 6)
+    assert torch.equal(m.draw(1e-310, torch.full((2, 1, 3), 0.9)), m.argmax[:, None])
+
+
+def test_probabilities_stay_below_one() -> None:
+    """KLASS tells a ready position by φ > 1."""
+    m = Marginals.of(torch.tensor([[[30.0, 0.0, -3.0]] * 50]) + torch.rand(1, 50, 1), 9)
+    assert float(m.probability(m.argmax[:, None]).max()) <= 1

@@ -91,6 +91,7 @@ def test_one_way_is_arithmetic() -> None:
     assert "07*13=0001011011" in toy.solutions
     assert len(toy.solutions) == 31 * 31
     assert toy.decode(toy.canvas(1).rows()[0]) == "__*__=__________"
+    assert "002*100=00000011001000" in one_way(100).solutions
 
 
 def test_judgement_reasons_in_either_order() -> None:

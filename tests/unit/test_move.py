@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from infogain import TokensPerStep
 from infogain.marginals import Marginals
-from infogain.move import KEEP, Move, _distinct
+from infogain.move import Move, Verdict, _distinct
 from infogain.samplers import make
 from infogain.state import Candidates, Draft, State
 
@@ -60,7 +59,6 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
     one = drafts([[MASK, MASK, 1]], [0.0])
     z: State = one.seen(Marginals.of(torch.cat([logits, logits[:, :1]], 1), MASK))
     twice = z.join(replace(z, cost=z.cost + 1))
-    verdict: Tensor = Move.propose(
-        twice, make("info-gain-beam", n=1, tau_token=0.0), TokensPerStep(1), MASK, None
-    ).verdict
-    assert (verdict & KEEP).tolist() == [KEEP, 0]
+    sampler = make("info-gain-beam", n=1, tau_token=0.0)
+    move = Move.propose(twice, sampler, TokensPerStep(1), MASK, None)
+    assert [Verdict(*numbers).distinct for numbers in move.unread.tolist()] == [1, 0]

@@ -53,8 +53,8 @@ def test_gumbel_top_k_draws_from_the_softmax() -> None:
 
 def test_fork_keeps_branch_zero() -> None:
     seed = torch.tensor([1, 2, 3])
-    assert torch.equal(noise.fork(seed, torch.zeros(3, dtype=torch.int64)), seed)
-    assert noise.fork(seed[:, None], torch.arange(100)).unique().numel() == 300
+    assert torch.equal(noise.fork(seed, noise.COPY, torch.zeros(3, dtype=torch.int64)), seed)
+    assert noise.fork(seed[:, None], noise.COPY, torch.arange(100)).unique().numel() == 300
 
 
 def test_row_seeds_differ_between_rows_and_decodes() -> None:
@@ -63,7 +63,7 @@ def test_row_seeds_differ_between_rows_and_decodes() -> None:
 
 
 def test_every_purpose_has_a_stream_of_its_own() -> None:
-    streams = (noise.TOKEN, noise.POSITION, noise.UNIFORM, noise.ORDER, noise.FORK, noise.ROW)
+    streams = (noise.TOKEN, noise.POSITION, noise.UNIFORM, noise.ORDER, noise.COPY, noise.PLACE, noise.ROW)
     assert len(set(streams)) == len(streams)
 
 

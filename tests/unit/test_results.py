@@ -28,6 +28,9 @@ def test_a_trace_loads_back(tmp_path: Path) -> None:
     trace.save(path)
     loaded = Trace.load(path)
     assert loaded == trace
+    again = infogain.decode(MODEL, CANVAS, make("info-gain-beam", width=2, n=3), block=3).trace
+    assert again == loaded, "read or unread, the same story"
+    assert again != infogain.decode(MODEL, CANVAS, "ar").trace
     assert loaded.steps == trace.steps
     assert loaded.rows == result.rows()
     assert loaded.canvas == CANVAS.rows()
@@ -92,8 +95,15 @@ def test_a_canvas_without_masks_is_done() -> None:
     ("canvas", "options", "text"),
     [
         (Canvas.from_prompts([[]], 2, 9), {}, "share a mask id; they have 9 and 3"),
-        (Canvas.from_prompts([[77]], 2, 3), {}, "below the vocabulary of 4; the canvas holds 77"),
+        (Canvas.from_prompts([[77]], 2, 3), {}, "must be 0 to 3; the canvas holds 3 to 77"),
         (CANVAS, {"seeds": [1]}, "one per row \\(4\\); got 1"),
+        (CANVAS, {"seeds": [1.5] * 4}, "whole numbers of 64 bits"),
+        (CANVAS, {"seeds": [2**64] * 4}, "whole numbers of 64 bits"),
+        (CANVAS, {"seed": 2**63}, "seed must be at most"),
+        (CANVAS, {"schedule": 10**30}, "k must be at most"),
+        (CANVAS, {"block": 10**30}, "block must be at most"),
+        (Canvas(torch.tensor([[0, -1]]), torch.tensor([2]), 3), {}, "the canvas holds -1 to 0"),
+        (Canvas(torch.tensor([[0, 3]]), torch.tensor([3]), 3), {}, "between 1 and the canvas's 2 columns"),
         (CANVAS, {"eos_id": 3}, "not the mask id 3"),
         (CANVAS, {"eos_id": 44}, "below the vocabulary"),
         (CANVAS, {"schedule": 0}, "k must be at least 1"),
@@ -192,7 +202,7 @@ def test_rows_that_wait_for_their_next_block_are_kept_when_decoding_breaks_off()
 
 def test_a_block_is_no_wider_than_the_masks_need() -> None:
     mask = MODEL.mask_id
-    assert Lane(Canvas.infill([[0, mask, 1, mask, 1, 1], [0, mask]], mask), Recipe("entropy")).block == 3  # type: ignore[arg-type]
+    assert Lane(Canvas.infill([[0, mask, 1, mask, 1, 1], [0, mask]], mask), Recipe("entropy")).block(False) == 3  # type: ignore[arg-type]
 
 
 def test_hypotheses_of_a_beam_have_noise_of_their_own() -> None:

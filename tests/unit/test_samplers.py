@@ -218,8 +218,8 @@ def test_eb_forgives_the_largest_entropy_wherever_it_stands() -> None:
     p = [[0.99, 0.01], [0.98, 0.02], [0.5, 0.5]]
     h = [-sum(q * math.log(q) for q in column) for column in p]
     z, order, one = state(p), torch.tensor([[2, 0, 1]]), torch.tensor([1])
-    assert EB(bound=h[0] + h[1] + 1e-6).count(z, z.tokens, order, one).tolist() == [3]
-    assert EB(bound=h[0] + 1e-6).count(z, z.tokens, order, one).tolist() == [2]
+    assert EB(bound=h[0] + h[1] + 1e-6).count(z, -z.p.entropy, order, one).tolist() == [3]
+    assert EB(bound=h[0] + 1e-6).count(z, -z.p.entropy, order, one).tolist() == [2]
 
 
 def test_limits_are_inclusive() -> None:
@@ -274,3 +274,14 @@ def test_a_beam_scores_a_group_to_the_bit_whoever_stands_beside_it() -> None:
     z_next = z.apply(a, immediate_cost(z, a)).seen(z.p)
     beam, single = make("info-gain-beam").score(z, a, z_next), make("info-gain").score(z, a, z_next)
     assert torch.equal(beam, single)
+
+
+def test_a_foreign_frequency_table_is_refused_before_any_work(tmp_path: Path) -> None:
+    write_frequencies(count_frequencies([[0, 77]]), tmp_path / "f.json")
+    for sampler in (
+        make("pc", frequencies=str(tmp_path / "f.json")),
+        make("best-of-n", base=make("pc", frequencies=str(tmp_path / "f.json"))),
+    ):
+        with pytest.raises(InputError, match="highest id 77") as caught:
+            infogain.decode(MODEL, LAYOUTS[0].canvas(MODEL), sampler)
+        assert caught.value.partial is None

@@ -13,7 +13,7 @@ from infogain.recipe import Recipe
 from infogain.schedule import TokensPerStep
 from infogain.trace import StepEvent, Trace
 
-SEED = 3  # a typical case: the greedy order fails, as it does about every second time
+SEED = 5  # a typical case: the greedy order fails, as it does about every second time
 
 
 def duel(console: Console, toy: Toy, names: tuple[str, str], k: int, delay: float) -> None:

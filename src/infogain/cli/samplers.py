@@ -18,7 +18,7 @@ from infogain.samplers import SAMPLERS, Sampler
 
 EXPLAINED = """
 sensitivity  to temperature, where the paper says
-greedy       looks at the present step only
+greedy       chooses positions by immediate certainty alone
 adaptive     may commit more tokens than scheduled (at its default options)
 
 One in full: infogain samplers info-gain"""

@@ -56,10 +56,10 @@ def toy(name: str, about: str, texts: Sequence[str], problems: Sequence[str]) ->
 
 def one_way(largest: int = 31) -> Toy:
     """Sec. 3.1, case study 1: decimal factors, binary product, `aa*bb=cccccccccc`; only `*` and `=` are given."""
-    bits = (largest * largest).bit_length()
+    bits, digits = (largest * largest).bit_length(), len(str(largest))
     factors = range(1, largest + 1)
-    texts = [f"{a:02}*{b:02}={a * b:0{bits}b}" for a in factors for b in factors]
-    problem = f"{MASK * 2}*{MASK * 2}={MASK * bits}"
+    texts = [f"{a:0{digits}}*{b:0{digits}}={a * b:0{bits}b}" for a in factors for b in factors]
+    problem = f"{MASK * digits}*{MASK * digits}={MASK * bits}"
     return toy("one-way", "decimal factors, binary product (case study 1)", texts, [problem])
 
 

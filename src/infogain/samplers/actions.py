@@ -23,17 +23,16 @@ class Greedy(Drawing):
         """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
         raise NotImplementedError
 
-    def count(self, z: State, tokens: Tensor, order: Tensor, budget: Tensor) -> Tensor:
+    def count(self, z: State, phi: Tensor, order: Tensor, budget: Tensor) -> Tensor:
         """How many positions to take, down the order of preference. [R]"""
         return budget
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         tokens = self.draw(z)  # [R, 1, W]
-        key = self.phi(z, tokens[:, 0])
-        if self.tau_pos:
-            key = key + self.tau_pos * position_noise(z, 1)[:, 0]
+        phi = self.phi(z, tokens[:, 0])
+        key = phi + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else phi
         order = ordering(z.masked, key)
-        chosen = top(order, self.count(z, tokens[:, 0], order, budget))
+        chosen = top(order, self.count(z, phi, order, budget))
         return Candidates.grid((chosen & z.masked)[:, None], tokens)
 
 

@@ -20,7 +20,7 @@ class Sampler(Options):
 
     criteria: ClassVar[str] = ""  # what it maximises at each step
     sensitivity: ClassVar[str] = "–"  # to temperature, where the paper says
-    greedy: ClassVar[bool] = True  # looks at the present step only
+    greedy: ClassVar[bool] = True  # chooses positions by immediate certainty alone
 
     @property
     def adaptive(self) -> bool:
@@ -41,6 +41,9 @@ class Sampler(Options):
     def memory(self) -> int:
         """How many earlier steps' marginals `State.before` must hold."""
         return 0
+
+    def check(self, vocab_size: int) -> None:
+        """Refuse a vocabulary this sampler cannot work with, before any work is done."""
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         """Where to write, and what: one or more candidates per row. `budget` is K_t. [R]"""
@@ -80,6 +83,11 @@ METRICS: dict[str, Callable[[Marginals, Tensor], Tensor]] = {
 def certainty(name: str, p: Marginals, tokens: Tensor) -> Tensor:
     """φ(ℓ, z) by its name in METRICS. [R, N, W]"""
     return METRICS[name](p, tokens).expand(tokens.shape)
+
+
+def drawn(z: State, tokens: Tensor) -> Tensor:
+    """p of the token drawn at each position. [R, W] -> [R, W]"""
+    return certainty("drawn", z.p, tokens[:, None])[:, 0]
 
 
 def position_noise(z: State, n: int) -> Tensor:

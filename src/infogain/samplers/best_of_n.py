@@ -43,6 +43,9 @@ class BestOfN(Sampler):
     def memory(self) -> int:
         return self.base.memory
 
+    def check(self, vocab_size: int) -> None:
+        self.base.check(vocab_size)
+
     def propose(self, z: State, budget: Tensor) -> Candidates:
         return self.base.propose(z, budget)
 

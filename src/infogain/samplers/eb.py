@@ -30,8 +30,8 @@ class EB(Greedy):
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         return -z.p.entropy
 
-    def count(self, z: State, tokens: Tensor, order: Tensor, budget: Tensor) -> Tensor:
-        entropy = z.p.entropy.gather(-1, order)
+    def count(self, z: State, phi: Tensor, order: Tensor, budget: Tensor) -> Tensor:
+        entropy = -phi.gather(-1, order)
         spent = entropy.cumsum(-1) - entropy.cummax(-1).values
         affordable = leading((spent <= self.bound) & z.masked.gather(-1, order))
         return torch.maximum(affordable, budget)

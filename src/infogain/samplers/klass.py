@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain.options import option
 from infogain.samplers.actions import Greedy, leading
-from infogain.samplers.base import SAMPLERS, certainty
+from infogain.samplers.base import SAMPLERS, drawn
 from infogain.state import State
 
 HISTORY = 2  # steps in a row a position must have been stable (original variant)
@@ -45,12 +45,13 @@ class KLASS(Greedy):
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         if self.variant == "paper":
             return z.p.confidence + self._stable(z)
-        return self._drawn(z, tokens) + self._ready(z, tokens)
+        confidence = drawn(z, tokens)
+        return confidence + (self._stable(z) & (confidence > self.threshold))
 
-    def count(self, z: State, tokens: Tensor, order: Tensor, budget: Tensor) -> Tensor:
+    def count(self, z: State, phi: Tensor, order: Tensor, budget: Tensor) -> Tensor:
         if self.variant == "paper":
             return budget
-        ready = leading(self._ready(z, tokens).gather(-1, order))
+        ready = leading((z.masked & (phi > 1)).gather(-1, order))
         return torch.where(ready > 0, ready, budget)
 
     def _stable(self, z: State) -> Tensor:
@@ -59,9 +60,3 @@ class KLASS(Greedy):
         for now, past in zip((z.p, *z.before), z.before, strict=False):
             stable = stable & (now.kl(past) < epsilon)
         return stable
-
-    def _drawn(self, z: State, tokens: Tensor) -> Tensor:
-        return certainty("drawn", z.p, tokens[:, None])[:, 0]
-
-    def _ready(self, z: State, tokens: Tensor) -> Tensor:
-        return z.masked & self._stable(z) & (self._drawn(z, tokens) > self.threshold)

@@ -13,7 +13,7 @@ from torch import Tensor
 from infogain.errors import OptionError
 from infogain.options import option
 from infogain.samplers.actions import Greedy
-from infogain.samplers.base import SAMPLERS, certainty
+from infogain.samplers.base import SAMPLERS, drawn
 from infogain.samplers.frequencies import read_frequencies
 from infogain.state import State
 
@@ -43,9 +43,13 @@ class PC(Greedy):
                 "Write one with `infogain frequencies`."
             )
 
+    def check(self, vocab_size: int) -> None:
+        if self.frequencies is not None:
+            read_frequencies(self.frequencies, vocab_size)
+
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         surprise = _surprise(self.frequencies, z.p.logits.shape[-1], z.p.logits.device)  # −log f
-        content = certainty("drawn", z.p, tokens[:, None])[:, 0] * surprise[tokens]
+        content = drawn(z, tokens) * surprise[tokens]
         offset = torch.arange(tokens.shape[1], device=tokens.device)
         return content.clamp(max=self.alpha) * torch.exp(-self.lam * offset)
 

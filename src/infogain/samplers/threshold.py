@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain.options import option
 from infogain.samplers.actions import Greedy, leading
-from infogain.samplers.base import SAMPLERS, certainty
+from infogain.samplers.base import SAMPLERS, drawn
 from infogain.state import State
 
 
@@ -20,6 +20,7 @@ class Threshold(Greedy):
     """Fast-dLLM, whose rule the bypass borrows: all positions with p(x) ≥ threshold, at least K.
 
     variant='factor' lets the threshold rise with the number taken: the n-th needs p(x) ≥ 1 − factor/(n + 1).
+    With a position temperature the order is perturbed, and positions are taken up to the first that fails.
     """
 
     criteria: ClassVar[str] = "|A| with p(x) ≥ threshold"
@@ -33,10 +34,10 @@ class Threshold(Greedy):
         return True
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
-        return certainty("drawn", z.p, tokens[:, None])[:, 0]
+        return drawn(z, tokens)
 
-    def count(self, z: State, tokens: Tensor, order: Tensor, budget: Tensor) -> Tensor:
-        confidence = self.phi(z, tokens).gather(-1, order)
+    def count(self, z: State, phi: Tensor, order: Tensor, budget: Tensor) -> Tensor:
+        confidence = phi.gather(-1, order)
         needed = torch.full_like(confidence, self.threshold)
         if self.variant == "factor":
             rank = torch.arange(1, order.shape[1] + 1, device=order.device)  # n = 1, 2, …
