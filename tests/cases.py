@@ -102,15 +102,15 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
         self.prefills += 1
         self.columns_read += int(canvas.length.sum())
         return self.model.prefill(canvas, start, width)
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
         self.evaluations.append(tokens)
         self.columns_read += int(context.length[row].sum())
-        logits: Tensor = self.model(tokens, context, row)
+        logits: Tensor = self.model(tokens, context, row, most)
         return logits
 
     @property

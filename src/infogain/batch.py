@@ -6,6 +6,7 @@ the model has read it. Rows come and go at block ends only.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
@@ -52,7 +53,7 @@ class Batch:
             return
         canvas = reduce(Canvas.join, (rows.canvas for _, rows in opening))
         start = [run.groups[g].now.start for run, rows in opening for g in rows.members]
-        context, logits = self.model.prefill(canvas, upload(start, self.model.device), self.width)
+        context, logits = self.model.prefill(canvas, start, self.width)
         p = self._marginals(logits, len(start))
         first_row = self._make_room()
         if first_row:
@@ -84,11 +85,11 @@ class Batch:
             return
         drafts = [move.draft.draft(upload(move.going, self.model.device)) for _, move in going]
         tokens, row = torch.cat([draft.tokens for draft in drafts]), torch.cat([draft.row for draft in drafts])
-        p = self._marginals(self.model(tokens, self.context, row), len(tokens))
+        groups = [run.groups_of(move, move.going) for run, move in going]
+        most = max(count for members in groups for count in Counter(members).values())
+        p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))
         seen = 0
-        for run, move in going:
-            of = run.groups_of(move)
-            members = [of[m] for m in move.going]
+        for (run, move), members in zip(going, groups, strict=True):
             run.count(members, [self._columns(run.groups[g])[1] for g in members])
             move.p = p[seen : seen + len(members)]
             seen += len(members)

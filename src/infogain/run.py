@@ -128,15 +128,15 @@ class Run:
     def transition(self, move: Move, canvas: Canvas, step: int) -> StepEvent:
         """Fig. 2, step 3: keep the best candidates of each group; a finished block goes back to the canvas."""
         groups = [self.groups[g] for g in self.members]
-        members = self.groups_of(move)
+        ending = self.groups_of(move, move.finishing)
         score = self._score(move)
-        going = self._advance(move, members, score)
+        going = self._advance(move, score)
         finishing = upload(move.finishing, self.device)
         if move.finishing:
             ends = move.draft.draft(finishing)
             rows = canvas.take(ends.row).write(ends.start, ends.tokens)
             stopped = [bool(move.verdicts[m].stops) for m in move.finishing]
-            self._arrive(rows, [members[m] for m in move.finishing], ends.cost, stopped)
+            self._arrive(rows, ending, ends.cost, stopped)
         event = StepEvent(
             lane=self.index,
             step=step,
@@ -163,12 +163,13 @@ class Run:
             self._finish(self.opening.canvas, self.opening.members, self.opening.cost, complete=False)
 
     def result(self, calls: int) -> Result:
-        """The finished hypothesis of least H̃ for each prompt."""
+        """The finished hypothesis of least H̃ for each prompt; less than a millionth of a nat is a tie, to the first."""
         costs = torch.stack([h.cost for h in self.finished]).tolist()
+        rank = [(not h.complete, round(cost, 6)) for h, cost in zip(self.finished, costs, strict=True)]
         best: dict[int, int] = {}
         for i, h in enumerate(self.finished):
             j = best.setdefault(self.groups[h.group].prompt, i)
-            if (not h.complete, costs[i]) < (not self.finished[j].complete, costs[j]):
+            if rank[i] < rank[j]:
                 best[self.groups[h.group].prompt] = i
         chosen = [best[prompt] for prompt in range(self.lane.rows)]
         tokens = torch.stack([self.finished[i].tokens[: self.canvas.tokens.shape[1]] for i in chosen])
@@ -193,13 +194,13 @@ class Run:
             self.trace.rows = result.rows()
         return result
 
-    def _advance(self, move: Move, members: list[int], score: Tensor) -> Tensor:
+    def _advance(self, move: Move, score: Tensor) -> Tensor:
         """The survivors among candidates whose block goes on become the live state; returns which they are."""
         going = upload(move.going, self.device)
         if move.p is None:
             self.z, self.members = None, []
             return going
-        sizes = [(g, len(list(same))) for g, same in groupby(members[m] for m in move.going)]
+        sizes = [(g, len(list(same))) for g, same in groupby(self.groups_of(move, move.going))]
         best, places = select(score[going], [size for _, size in sizes], self.sampler.beam)
         kept = going[best]
         z_next, parents = move.draft.draft(kept), move.a.parent[kept]
@@ -266,9 +267,9 @@ class Run:
         column = z.column.minimum(last[:, None])  # past the block: its last column again
         return torch.where(generated.gather(1, column) & (column == z.column), eos_id, -1)
 
-    def groups_of(self, move: Move) -> list[int]:
-        """The group of each candidate."""
-        return [self.members[verdict.parent] for verdict in move.verdicts]
+    def groups_of(self, move: Move, candidates: Sequence[int]) -> list[int]:
+        """The group of each of these candidates."""
+        return [self.members[move.verdicts[m].parent] for m in candidates]
 
     def _error(self, kind: type[ContractError | NumericsError], text: str, verdict: Verdict) -> Exception:
         group = self.groups[self.members[verdict.parent]]

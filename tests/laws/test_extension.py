@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,8 +135,8 @@ class Sick(Counting):
 
     value = float("nan")
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
-        logits: Tensor = super().__call__(tokens, context, row)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        logits: Tensor = super().__call__(tokens, context, row, most)
         if len(self.evaluations) == 3:
             logits[-1, :, 0] = self.value
         return logits
@@ -159,8 +160,8 @@ def test_nan_logits_are_an_error_that_keeps_what_was_done(name: str, value: floa
 
 def test_a_model_of_the_wrong_shape_is_told() -> None:
     class Narrow(Counting):
-        def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
-            logits: Tensor = super().__call__(tokens, context, row)
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+            logits: Tensor = super().__call__(tokens, context, row, most)
             return logits[:, :-1]
 
     with pytest.raises(ContractError, match="logits \\[rows, width, vocabulary\\]"):
@@ -171,13 +172,13 @@ def test_what_a_model_says_of_known_columns_does_not_matter() -> None:
     """Only the masked columns must hold a distribution."""
 
     class Careless(Counting):
-        def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
             context, logits = self.model.prefill(canvas, start, width)
-            _, masked = canvas.view(start, width)
+            _, masked = canvas.view(torch.tensor(start), width)
             return context, logits.masked_fill(~masked[..., None], torch.nan)
 
-        def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
-            logits: Tensor = self.model(tokens, context, row)
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+            logits: Tensor = self.model(tokens, context, row, most)
             return logits.masked_fill((tokens != MODEL.mask_id)[..., None], torch.nan)
 
     canvas = LAYOUTS[2].canvas(MODEL)

@@ -113,8 +113,8 @@ class Cached(Counting):
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         return length, width
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
-        logits: Tensor = self.model(tokens, context, row)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        logits: Tensor = self.model(tokens, context, row, most)
         self.columns_read += tokens.numel()
         return logits
 

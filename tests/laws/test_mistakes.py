@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -60,12 +61,12 @@ def test_fewer_steps_than_tokens_and_uneven_blocks_drop_nothing(sampler: Sampler
 class LovesMask(Counting):
     """A model that puts almost all its probability on the mask token."""
 
-    def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
         context, logits = self.model.prefill(canvas, start, width)
         return context, self._tempt(logits)
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
-        return self._tempt(self.model(tokens, context, row))
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        return self._tempt(self.model(tokens, context, row, most))
 
     def _tempt(self, logits: Tensor) -> Tensor:
         logits[..., self.model.mask_id] = 50.0
@@ -115,7 +116,7 @@ def canvas_after(trace: infogain.Trace, steps: int, prompt: int) -> list[int]:
 
 def entropies(model: Tabular, row: list[int]) -> list[float]:
     canvas = Canvas.infill([row], model.mask_id)
-    _, logits = model.prefill(canvas, torch.zeros(1, dtype=torch.int64), len(row))
+    _, logits = model.prefill(canvas, [0], len(row))
     entropy: list[float] = Marginals.of(logits, model.mask_id).entropy[0].tolist()
     return entropy
 
@@ -159,7 +160,7 @@ def test_a_context_is_never_written() -> None:
     contexts: list[tuple[Any, Tensor]] = []
 
     class Watched(Counting):
-        def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
             context, logits = self.model.prefill(canvas, start, width)
             contexts.append((context, context.agrees.clone()))
             return context, logits

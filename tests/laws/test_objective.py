@@ -25,7 +25,7 @@ def state(model: Tabular, tokens: Tensor) -> State:
     rows, width = tokens.shape
     canvas = Canvas(tokens, torch.full([rows], width), model.mask_id)
     zero = torch.zeros(rows, dtype=torch.int64)
-    _, logits = model.prefill(canvas, zero, width)
+    _, logits = model.prefill(canvas, [0] * rows, width)
     draft = Draft(zero, zero, zero, zero, zero + 1, zero + width, zero.double(), zero, tokens, canvas.masked)
     return draft.seen(Marginals.of(logits, model.mask_id))
 

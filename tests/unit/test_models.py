@@ -18,7 +18,7 @@ def test_conditionals_are_exact() -> None:
     table = list(zip(model.sequences.tolist(), model.weights.tolist(), strict=True))
     canvases = list(itertools.product([0, 1, 2], repeat=3))
     canvas = Canvas.infill(canvases, mask_id=2)
-    _, logits = model.prefill(canvas, torch.zeros(len(canvases), dtype=torch.int64), 3)
+    _, logits = model.prefill(canvas, [0] * len(canvases), 3)
     p = Marginals.of(logits, 2).logits.softmax(-1)
     for row, tokens in enumerate(canvases):
         fits = [(s, w) for s, w in table if all(t in (2, known) for t, known in zip(tokens, s, strict=True))]
@@ -36,15 +36,15 @@ def test_evaluating_a_candidate_is_prefilling_its_canvas() -> None:
     model = random_joint(6, 3, seed=2, support=100)
     canvas = Canvas.infill([[0, 3, 3, 3, 3, 1], [3, 3, 2, 3], [3, 1, 3, 3, 3]], mask_id=3)
     start = torch.tensor([1, 2, 0])
-    context, _ = model.prefill(canvas, start, 3)
+    context, _ = model.prefill(canvas, start.tolist(), 3)
     block = torch.tensor([[1, 3, 3], [2, 0, 0], [3, 1, 2]])
     row = torch.tensor([2, 0, 1, 0])
     candidates = block[row]
     candidates[3] = torch.tensor([3, 3, 0])
-    cached = model(candidates, context, row)
+    cached = model(candidates, context, row, most=2)
     for m in range(4):
         whole = canvas.take(row[m : m + 1]).write(start[row[m : m + 1]], candidates[m : m + 1])
-        _, exact = model.prefill(whole, start[row[m : m + 1]], 3)
+        _, exact = model.prefill(whole, start[row[m : m + 1]].tolist(), 3)
         inside = start[row[m]] + torch.arange(3) < canvas.length[row[m]]
         assert torch.equal(cached[m][inside], exact[0][inside])
 
@@ -52,13 +52,13 @@ def test_evaluating_a_candidate_is_prefilling_its_canvas() -> None:
 def test_contexts_take_and_join() -> None:
     model = random_joint(4, 2, seed=2)
     canvas = Canvas.infill([[0, 2, 2, 2], [1, 2, 2]], mask_id=2)
-    a, _ = model.prefill(canvas, torch.tensor([1, 1]), 2)
-    b, _ = model.prefill(canvas, torch.tensor([2, 2]), 2)
+    a, _ = model.prefill(canvas, [1, 1], 2)
+    b, _ = model.prefill(canvas, [2, 2], 2)
     joined = a.take([1]).join(b)
     assert joined.length.tolist() == [3, 4, 3]
     tokens = torch.tensor([[2, 2]])
-    assert torch.equal(model(tokens, joined, torch.tensor([0])), model(tokens, a, torch.tensor([1])))
-    assert torch.equal(model(tokens, joined, torch.tensor([2])), model(tokens, b, torch.tensor([1])))
+    assert torch.equal(model(tokens, joined, torch.tensor([0]), most=1), model(tokens, a, torch.tensor([1]), most=1))
+    assert torch.equal(model(tokens, joined, torch.tensor([2]), most=1), model(tokens, b, torch.tensor([1]), most=1))
 
 
 def test_entropy_of_the_joint() -> None:

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, InputError, Lane, Recipe, StepEvent, Trace
@@ -188,7 +188,7 @@ def test_rows_that_wait_for_their_next_block_are_kept_when_decoding_breaks_off()
     """The first row is at its second block while the other is still in its first: then the prefill breaks."""
 
     class Breaks(Counting):
-        def prefill(self, canvas: Canvas, start: Tensor, width: int) -> Any:
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
             context, logits = super().prefill(canvas, start, width)
             return context, logits if self.prefills == 1 else logits[:, :-1]
 

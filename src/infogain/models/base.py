@@ -41,8 +41,11 @@ class Denoiser(Protocol):
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         """Columns that run through the model to open a block in a row of this length, and for each candidate there."""
 
-    def prefill(self, canvas: Canvas, start: Tensor, width: int) -> tuple[Any, Tensor]:
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[Any, Tensor]:
         """Open a block at each row's start: its Context, and the block's logits. -> [C], [C, W, V]"""
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor) -> Tensor:
-        """Logits of candidate blocks, each over the context row it names. [M, W], [M] -> [M, W, V]"""
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        """Logits of candidate blocks, each over the context row it names. [M, W], [M] -> [M, W, V]
+
+        No context row is named by more than `most` candidates: known to the host, so that they can be packed.
+        """

@@ -78,23 +78,23 @@ class Tabular:
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         return length, length  # it reads the whole row every time
 
-    def prefill(self, canvas: Canvas, start: Tensor, width: int) -> tuple[TabularContext, Tensor]:
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[TabularContext, Tensor]:
         columns = canvas.tokens.shape[1]
         if columns > self.length:
             raise InputError(f"this table holds {self.length} columns; the canvas has {columns}. Shorten the canvas.")
-        column = torch.arange(columns, device=self.device)
+        column, first = torch.arange(columns, device=self.device), upload(start, self.device)[:, None]
         known = canvas.inside & (canvas.tokens != self.mask_id)
-        in_block = (column >= start[:, None]) & (column < start[:, None] + width)
+        in_block = (column >= first) & (column < first + width)
         outside = known & ~in_block
         if self.block_causal:  # what comes after the block is not seen
-            outside &= column < start[:, None]
+            outside &= column < first
         fits = canvas.tokens[:, None] == self.sequences[:, :columns]  # [C, S, L]
         agrees = (fits | ~outside[:, None]).all(-1)
-        context = TabularContext(agrees, start, canvas.length)
-        block, _ = canvas.view(start, width)
-        return context, self(block, context, torch.arange(len(start), device=self.device))
+        context = TabularContext(agrees, first[:, 0], canvas.length)
+        block, _ = canvas.view(first[:, 0], width)
+        return context, self(block, context, torch.arange(len(start), device=self.device), most=1)
 
-    def __call__(self, tokens: Tensor, context: TabularContext, row: Tensor) -> Tensor:
+    def __call__(self, tokens: Tensor, context: TabularContext, row: Tensor, most: int) -> Tensor:
         column = block_columns(context.start[row], tokens.shape[1])  # [M, W]
         unknown = (tokens == self.mask_id) | (column >= context.length[row, None])
         column = column.clamp(max=self.length - 1)

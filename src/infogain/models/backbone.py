@@ -1,0 +1,175 @@
+"""The transformer as a Denoiser: what a block sees, what is frozen around it, and where its logits are read.
+
+A cache policy is a set of frozen columns, refreshed when a block opens. Everything that is not frozen
+is live: a window of columns that every candidate runs through the model. The frozen columns' keys
+and values are kept once per row and read by all its candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import PAD, Canvas, block_columns
+from infogain.device import upload
+from infogain.errors import OptionError, UnknownName
+from infogain.models.spec import Spec
+from infogain.models.transformer import Keys, Shared, Transformer
+
+Window = tuple[int, int]  # the live columns of a row: first, and one past the last
+
+# (columns of the canvas, first live column of the block, one past the block) -> live window
+CACHES: dict[str, Callable[[int, int, int], Window]] = {
+    "none": lambda columns, first, end: (0, columns),
+    "prefix": lambda columns, first, end: (first, columns),
+    "dual": lambda columns, first, end: (first, min(end, columns)),
+}
+
+
+PER_ROW = ("length", "start", "first", "last")
+PER_COLUMN = ("tokens", "frozen")
+
+
+@dataclass(frozen=True)
+class BackboneContext:
+    layers: list[Keys]  # of all canvas columns; empty where nothing is frozen
+    tokens: Tensor  # [C, L] the canvas as it was read
+    length: Tensor  # [C]
+    start: Tensor  # [C] of the block
+    first: Tensor  # [C] of the live window
+    last: Tensor  # [C] one past it
+    frozen: Tensor  # [C, L] columns outside the window that the block sees
+    width: int  # of the widest window
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the keys and values."""
+        return sum(x.numel() * x.element_size() for keys in self.layers for x in keys)
+
+    def take(self, rows: Sequence[int]) -> Self:
+        index = upload(rows, self.tokens.device)
+        picked = {name: getattr(self, name)[index] for name in (*PER_COLUMN, *PER_ROW)}
+        layers = [Keys(keys.k[index], keys.v[index]) for keys in self.layers]
+        return replace(self, layers=layers, **picked)
+
+    def join(self, other: Self) -> Self:
+        columns = max(self.tokens.shape[1], other.tokens.shape[1])
+        layers = [
+            Keys(*(torch.cat([_widen(a, columns, 2), _widen(b, columns, 2)]) for a, b in zip(x, y, strict=True)))
+            for x, y in zip(self.layers, other.layers, strict=True)
+        ]
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in (*PER_COLUMN, *PER_ROW)}
+        wide = {name: torch.cat([_widen(x, columns, 1) for x in pairs[name]]) for name in PER_COLUMN}
+        rest = {name: torch.cat(pairs[name]) for name in PER_ROW}
+        return replace(self, layers=layers, width=max(self.width, other.width), **wide, **rest)
+
+
+class Backbone:
+    """A checkpoint ready to decode."""
+
+    def __init__(self, transformer: Transformer, cache: str | None = None) -> None:
+        self.transformer, self.spec = transformer, transformer.spec
+        if self.block_causal and cache is not None:
+            raise OptionError(
+                f"{self.spec.family} is block-causal and its cache is exact; cache must be unset, got {cache!r}."
+            )
+        if cache is not None and cache not in CACHES:
+            raise UnknownName("cache", cache, CACHES)
+        self.cache = cache or "dual"
+
+    @property
+    def mask_id(self) -> int:
+        return self.spec.mask_id
+
+    @property
+    def vocab_size(self) -> int:
+        return self.spec.vocab_size
+
+    @property
+    def block_causal(self) -> bool:
+        return self.spec.block is not None
+
+    @property
+    def device(self) -> torch.device:
+        return self.transformer.norm.weight.device
+
+    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+        first, last = self._window(length, start, width)
+        return min(start + width, length) if self.block_causal else length, last - first
+
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
+        columns = canvas.tokens.shape[1]
+        column = torch.arange(columns, device=self.device)[None]
+        visible = canvas.inside[:, None]
+        if self.block_causal:
+            block = column[0] // width
+            visible = visible & (block <= block[:, None])
+        x, layers = self.transformer.prefill(canvas.tokens, column, visible)
+        windows = [self._window(columns, at, width) for at in start]
+        begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
+        frozen = canvas.inside & ((column < first[:, None]) | (column >= last[:, None]))
+        if self.block_causal:  # what comes after the block is not seen
+            frozen &= column < first[:, None]
+        context = BackboneContext(
+            layers=[] if self.cache == "none" else layers,
+            tokens=canvas.tokens,
+            length=canvas.length,
+            start=begin,
+            first=first,
+            last=last,
+            frozen=frozen,
+            width=max(b - a for a, b in windows),
+        )
+        return context, self._read(x, begin, torch.zeros_like(begin), width)
+
+    def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+        start, first = context.start[row], context.first[row]
+        column = block_columns(first, context.width)  # [M, Q]
+        window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
+        offset = column - start[:, None]
+        in_block = (offset >= 0) & (offset < tokens.shape[1])
+        window = torch.where(in_block, tokens.gather(1, offset.clamp(0, tokens.shape[1] - 1)), window)
+        live = column < torch.minimum(context.length, context.last)[row, None]
+        shared = _share(context, row, most) if context.layers else None
+        x = self.transformer(window, column, live[:, None], shared)
+        return self._read(x, start, first, tokens.shape[1])
+
+    def _window(self, columns: int, start: int, width: int) -> Window:
+        """The live columns of a block. Where logits are shifted, the column before it is read too, so it stays live."""
+        first = max(start - 1, 0) if self.spec.shift else start
+        return CACHES[self.cache](columns, first, start + width)
+
+    def _read(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
+        """The block's logits from activations of columns that begin at `first`. -> [B, W, V]"""
+        source = block_columns(start, width) - (1 if self.spec.shift else 0)
+        source = (source.clamp(min=0) - first[:, None]).clamp(max=x.shape[1] - 1)  # column 0 predicts itself
+        return self.transformer.logits(x.gather(1, source[..., None].expand(-1, -1, x.shape[2])))
+
+
+def _share(context: BackboneContext, row: Tensor, most: int) -> Shared:
+    """Which candidates stand on which context row."""
+    rows = len(context.length)
+    nth = (row[:, None] == row).tril(-1).sum(-1)  # candidates of the same row before this one
+    place = row * most + nth
+    grid = torch.full([rows * most], -1, device=row.device).scatter(0, place, torch.arange(len(row), device=row.device))
+    return Shared(context.layers, context.frozen, grid.view(rows, most), place)
+
+
+def _widen(x: Tensor, size: int, dim: int) -> Tensor:
+    padding = [0] * (2 * (x.ndim - dim - 1)) + [0, size - x.shape[dim]]
+    return torch.nn.functional.pad(x, padding, value=PAD)
+
+
+def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None) -> Backbone:
+    """A model of this shape with random weights: for tests and benchmarks."""
+    transformer = Transformer(spec)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in transformer.parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.copy_(1 + 0.1 * noise if parameter.ndim == 1 else noise / parameter.shape[-1] ** 0.5)
+    return Backbone(transformer.requires_grad_(False).eval(), cache)

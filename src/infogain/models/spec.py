@@ -1,0 +1,38 @@
+"""The shape of a checkpoint: sizes, and the switches that tell the families apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Spec:
+    family: str
+    vocab_size: int  # rows of the embedding, the mask's among them
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int
+    rope_theta: float
+    norm_eps: float
+    mask_id: int
+    eos_ids: tuple[int, ...] = ()
+    pad_id: int | None = None
+    qkv_bias: bool = False
+    qk_norm: bool = False
+    tied: bool = False  # the head is the embedding
+    shift: bool = False  # the logits at a column predict the next one (Dream)
+    block: int | None = None  # attention block the checkpoint was trained with; set: block-causal (SDAR)
+    wide_rope: bool = False  # q and k are rotated in float32 (LLaDA); else in the activations' dtype
+    wide_norm: bool = False  # the norm's weight multiplies before the cast back (SDAR); else after
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the weights hold."""
+        attention = self.hidden * self.head_dim * 2 * (self.heads + self.kv_heads)
+        bias = self.head_dim * (self.heads + 2 * self.kv_heads) * self.qkv_bias
+        norms = 2 * self.hidden + 2 * self.head_dim * self.qk_norm
+        layer = attention + bias + norms + 3 * self.hidden * self.intermediate
+        return self.layers * layer + self.hidden + self.vocab_size * self.hidden * (1 if self.tied else 2)

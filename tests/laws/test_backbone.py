@@ -1,0 +1,127 @@
+"""Laws of the caches, for every family's switches: what is kept equals what would be computed anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import infogain
+from infogain import Canvas, OptionError, UnknownName
+from infogain.models.backbone import CACHES, Backbone, random_backbone
+from infogain.models.spec import Spec
+from infogain.samplers import Sampler
+from tests.cases import ALL, label, rows, same_tokens
+
+BASE = Spec(
+    "base", 24, 32, 2, heads=4, kv_heads=4, head_dim=8, intermediate=48, rope_theta=1e4, norm_eps=1e-5, mask_id=23
+)
+SPECS = {
+    "llada": replace(BASE, family="llada", wide_rope=True),
+    "dream": replace(BASE, family="dream", kv_heads=2, qkv_bias=True, shift=True),
+    "sdar": replace(BASE, family="sdar", kv_heads=2, head_dim=12, qk_norm=True, wide_norm=True, block=4),
+    "tied": replace(BASE, family="tied", tied=True, kv_heads=1),
+}
+CASES = [(family, cache) for family in SPECS for cache in ([None] if SPECS[family].block else CACHES)]
+WIDTH = 4
+
+
+def model_of(family: str, cache: str | None, dtype: torch.dtype = torch.float64) -> Backbone:
+    model = random_backbone(SPECS[family], cache=cache)
+    model.transformer.to(dtype)
+    return model
+
+
+def canvas_of(mask: int = BASE.mask_id) -> Canvas:
+    """Ragged rows, one with text after its masks. (A row of masks alone would be all ties: nothing tells them apart.)"""
+    return Canvas.infill(
+        [[1, 2, 3, *[mask] * 9], [4, *[mask] * 6], [5, 6, 7, 8, 9, *[mask] * 5, 10, 11], [12, mask, mask]], BASE.mask_id
+    )
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_cached_logits_are_the_uncached_ones_of_the_canvas_that_was_read(family: str, cache: str | None) -> None:
+    model, canvas = model_of(family, cache), canvas_of()
+    start = [0, 4, 8, 0] if SPECS[family].block else [3, 2, 6, 1]
+    context, opened = model.prefill(canvas, start, WIDTH)
+    block, masked = canvas.view(torch.tensor(start), WIDTH)
+    row = torch.tensor([2, 0, 1, 0, 3, 2, 2])
+    logits = model(block[row], context, row, most=3)
+    assert torch.allclose(logits[masked[row]], opened[row][masked[row]], atol=1e-9)
+
+
+@pytest.mark.parametrize(("family", "cache"), [case for case in CASES if case[1] in (None, "none")])
+def test_exact_policies_stay_exact_after_edits(family: str, cache: str | None) -> None:
+    """Without a cache, and with the block-causal one, a candidate's logits are those of its own canvas."""
+    model, canvas = model_of(family, cache), canvas_of()
+    start = torch.tensor([0, 4, 8, 0] if SPECS[family].block else [3, 2, 6, 1])
+    context, _ = model.prefill(canvas, start.tolist(), WIDTH)
+    block, masked = canvas.view(start, WIDTH)
+    row = torch.tensor([0, 0, 1, 2, 3])
+    edited = torch.where(masked[row] & (torch.rand(5, WIDTH) < 0.5), torch.randint(0, 20, (5, WIDTH)), block[row])
+    logits = model(edited, context, row, most=2)
+    for m, r in enumerate(row.tolist()):
+        own = canvas.take(row[m : m + 1]).write(start[r : r + 1], edited[m : m + 1])
+        own = Canvas(own.tokens[:, : int(own.length)], own.length, own.mask_id)
+        _, exact = model.prefill(own, [int(start[r])], WIDTH)
+        inside = int(start[r]) + torch.arange(WIDTH) < int(own.length)
+        assert torch.allclose(logits[m][inside], exact[0][inside], atol=1e-9)
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+@pytest.mark.parametrize("sampler", ALL[::4], ids=label)
+def test_rows_of_a_batch_are_rows_alone(sampler: Sampler, family: str, cache: str | None) -> None:
+    """Ragged rows at different blocks, under every policy, in float64."""
+    model, canvas = model_of(family, cache), canvas_of()
+    together = infogain.decode(model, canvas, sampler, schedule=2, block=WIDTH, seed=2)
+    assert together.committed.tolist() == canvas.masked.sum(-1).tolist()
+    for i, seed in enumerate(together.seeds):
+        alone = infogain.decode(model, rows(canvas, [i]), sampler, schedule=2, block=WIDTH, seeds=[seed])
+        assert same_tokens(alone.tokens[0], together.tokens[i])
+        assert alone.token_forwards[0] == together.token_forwards[i]
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_look_ahead_keeps_one_cache_however_many_candidates(family: str, cache: str | None) -> None:
+    """The keys and values of N = 8 are those of N = 1, and no forward allocates a copy of them per candidate."""
+    model, canvas = model_of(family, cache), canvas_of()
+    context, _ = model.prefill(canvas, [4, 4, 8, 0], WIDTH)
+    per_row = {keys.k.shape[0] for keys in context.layers}
+    assert per_row <= {4}
+    columns = canvas.tokens.shape[1] * SPECS[family].layers * SPECS[family].kv_heads * SPECS[family].head_dim
+    assert context.bytes == (0 if cache == "none" else 4 * columns * 2 * 8)
+    grown: list[int] = []
+    for n in (1, 8):
+        block, _ = canvas.view(torch.tensor([4, 4, 8, 0]), WIDTH)
+        row = torch.arange(4).repeat_interleave(n)
+        before = [keys.k.data_ptr() for keys in context.layers]
+        model(block[row], context, row, most=n)
+        assert [keys.k.data_ptr() for keys in context.layers] == before
+        grown.append(context.bytes)
+    assert grown[0] == grown[1]
+
+
+def test_the_shifted_family_reads_the_column_before_the_block() -> None:
+    """Dream: the block's first logits change with the token before it, and that column is live in the cache."""
+    model = model_of("dream", "dual")
+    one, two = ([[a, 2, 3, *[23] * 6]] for a in (1, 9))
+    start = [3]
+    logits = [model.prefill(Canvas.infill(rows, 23), start, WIDTH)[1] for rows in (one, two)]
+    assert not torch.allclose(logits[0], logits[1])
+    context, _ = model.prefill(Canvas.infill(one, 23), start, WIDTH)
+    assert context.first.tolist() == [2]
+    assert model.columns(9, 3, WIDTH) == (9, 5)
+
+
+def test_costs_are_counted_by_policy() -> None:
+    for cache, live in (("none", 20), ("prefix", 12), ("dual", 4)):
+        assert model_of("llada", cache).columns(20, 8, WIDTH) == (20, live)
+    assert model_of("sdar", None).columns(20, 8, WIDTH) == (12, 4)
+
+
+def test_policies_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(OptionError, match="block-causal and its cache is exact"):
+        random_backbone(SPECS["sdar"], cache="dual")
+    with pytest.raises(UnknownName, match="Did you mean 'prefix'"):
+        random_backbone(SPECS["llada"], cache="prefx")
