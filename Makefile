@@ -12,7 +12,7 @@ help: ## what there is
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check -q $(PIP_ARGS) -c constraints.txt -e '.[dev,plot]'
+	$(BIN)/python -m pip install --disable-pip-version-check -q $(PIP_ARGS) -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: $(READY) ## watch samplers decode, get a table and a picture

@@ -34,7 +34,7 @@ def model_of(family: str, cache: str | None, dtype: torch.dtype = torch.float64)
 
 
 def canvas_of(mask: int = BASE.mask_id) -> Canvas:
-    """Ragged rows, one with text after its masks. (A row of masks alone would be all ties: nothing tells them apart.)"""
+    """Ragged rows, one with text after its masks. None is all masks: nothing would tell its columns apart."""
     return Canvas.infill(
         [[1, 2, 3, *[mask] * 9], [4, *[mask] * 6], [5, 6, 7, 8, 9, *[mask] * 5, 10, 11], [12, mask, mask]], BASE.mask_id
     )

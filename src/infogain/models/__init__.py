@@ -1,7 +1,21 @@
-"""Models the loop can decode with: the exact oracle and its toy problems."""
+"""Models the loop can decode with: real checkpoints, and the exact oracle with its toy problems."""
 
+from infogain.models.backbone import Backbone
 from infogain.models.base import Context, Denoiser
+from infogain.models.checkpoint import load_model
 from infogain.models.tabular import Tabular
 from infogain.models.toys import Toy, judgement, load_toy, one_way, parity, random_joint
 
-__all__ = ["Context", "Denoiser", "Tabular", "Toy", "judgement", "load_toy", "one_way", "parity", "random_joint"]
+__all__ = [
+    "Backbone",
+    "Context",
+    "Denoiser",
+    "Tabular",
+    "Toy",
+    "judgement",
+    "load_model",
+    "load_toy",
+    "one_way",
+    "parity",
+    "random_joint",
+]
