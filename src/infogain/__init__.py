@@ -9,6 +9,7 @@ print([toy.decode(row) for row in result.rows()], result.cumulative_entropy)
 
 from infogain import models, samplers
 from infogain.canvas import Canvas
+from infogain.config import load_recipe, save_recipe
 from infogain.decode import decode, decode_lanes
 from infogain.errors import ContractError, InfoGainError, InputError, NumericsError, OptionError, UnknownName
 from infogain.lane import Lane
@@ -36,6 +37,8 @@ __all__ = [
     "UnknownName",
     "decode",
     "decode_lanes",
+    "load_recipe",
     "models",
     "samplers",
+    "save_recipe",
 ]

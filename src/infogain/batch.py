@@ -54,6 +54,8 @@ class Batch:
         canvas = reduce(Canvas.join, (rows.canvas for _, rows in opening))
         start = [run.groups[g].now.start for run, rows in opening for g in rows.members]
         context, logits = self.model.prefill(canvas, start, self.width)
+        if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
+            raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
         p = self._marginals(logits, len(start))
         first_row = self._make_room()
         if first_row:
@@ -110,10 +112,11 @@ class Batch:
 
     def _marginals(self, logits: Tensor, rows: int) -> Marginals:
         self.calls += 1
-        if logits.ndim != 3 or logits.shape[:2] != (rows, self.width):
+        wanted = [rows, self.width, self.model.vocab_size]
+        if not isinstance(logits, Tensor) or list(logits.shape) != wanted:
+            came = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
             raise ContractError(
-                f"a model must return logits [rows, width, vocabulary] for {rows} rows and width {self.width}; "
-                f"it returned {list(logits.shape)}."
+                f"a model must return logits [rows, width, vocabulary], here {wanted}; it returned {came}."
             )
         return Marginals.of(logits, self.model.mask_id)
 

@@ -19,10 +19,11 @@ from infogain.models.base import Denoiser
 from infogain.recipe import Recipe
 from infogain.result import Result
 from infogain.samplers import Sampler
-from infogain.schedule import Schedule, TokensPerStep
+from infogain.schedule import Schedule
 from infogain.trace import StepEvent
 
 Observer = Callable[[StepEvent], None]
+MEMBERS = ("mask_id", "vocab_size", "block_causal", "device", "columns", "prefill")
 
 
 def decode(
@@ -41,10 +42,19 @@ def decode(
 ) -> Result:
     """Fill every mask of the canvas.
 
-    `schedule` is a schedule, or simply the tokens per step. `seeds` fixes each row's own seed, in
-    place of those derived from `seed`. `observe` is called with one StepEvent per step.
+    model     anything with the members of `models.Denoiser`, a checkpoint or a wrapped module for example
+    canvas    rows with masks: Canvas.from_prompts(prompts, length, mask_id) or Canvas.infill(rows, mask_id)
+    sampler   a sampler, its name, or a table of its name and options
+    schedule  tokens per step, or a schedule: TokensPerStep(k), Steps(count, "linear" or "cosine")
+    block     columns decoded together, block after block; unset: all at once
+    order     of the blocks: "sequence" or "random"
+    eos_id    skip the blocks after one that holds this token; unset: never
+    seed      of the decode; `seeds` gives each row its own instead (a result's `seeds` repeat its rows)
+    observe   called with one StepEvent per step, for progress and pictures
+    trace     keep every candidate of every step in result.trace
+
+    `decode(model, canvas, **result.recipe)` repeats a decode.
     """
-    schedule = TokensPerStep(schedule) if isinstance(schedule, int) else schedule
     recipe = Recipe(sampler, schedule, block, order, eos_id, seed)  # type: ignore[arg-type]  # Recipe parses names
     return decode_lanes(model, [Lane(canvas, recipe, seeds)], observe=observe, trace=trace)[0]
 
@@ -54,6 +64,13 @@ def decode_lanes(
     model: Denoiser, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
 ) -> list[Result]:
     """Decode lanes with different recipes in one batch: each proposes and scores, all are evaluated together."""
+    if lacking := [name for name in MEMBERS if not hasattr(model, name)]:
+        raise InputError(
+            f"a model needs {', '.join(MEMBERS)} and __call__; {type(model).__name__} lacks {', '.join(lacking)}. "
+            "Wrap a module that maps tokens to logits in infogain.models.FullCanvas."
+        )
+    if not all(isinstance(lane, Lane) and isinstance(lane.canvas, Canvas) for lane in lanes):
+        raise InputError("decoding takes lanes of a Canvas and a Recipe; make one with Canvas.from_prompts or .infill.")
     if not 0 <= model.mask_id < model.vocab_size:
         raise InputError(f"the mask id must lie in the vocabulary of {model.vocab_size}; got {model.mask_id}.")
     if not lanes:

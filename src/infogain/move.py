@@ -25,6 +25,7 @@ class Verdict(NamedTuple):
     finishes: int  # its block
     stops: int  # it finishes with an EOS
     no_distribution: int
+    no_score: int
     outside: int
     no_token: int
     empty: int
@@ -33,6 +34,7 @@ class Verdict(NamedTuple):
 PROMISES = {
     "no_distribution": "logits of masked columns must be finite numbers that form a distribution; the model returned "
     "NaN or infinite ones. Load it in float32 or bfloat16, or look for an overflow in its weights",
+    "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
     "outside": "a candidate may choose masked columns of its block only; the sampler chose another",
     "no_token": "a candidate must write tokens of the vocabulary, never the mask; the sampler wrote something else",
     "empty": "a candidate must commit at least one token; the sampler chose none",
@@ -63,6 +65,7 @@ class Move:
             "finishes": finishes,
             "stops": finishes & (draft.tokens == (-1 if stops is None else stops[a.parent])).any(-1),
             "no_distribution": (~z.p.entropy.isfinite() & z.masked).any(-1)[a.parent],
+            "no_score": z.cost.isnan()[a.parent],
             "outside": (a.chosen & ~z.masked[a.parent]).any(-1),
             "no_token": (a.chosen & no_token).any(-1),
             "empty": ~a.chosen.any(-1),

@@ -152,6 +152,8 @@ class Registry(Generic[T]):
         """From a ready value, a bare name, or a plain table with a `name`."""
         if isinstance(value, str):
             return self.make(value)
+        if isinstance(value, type):
+            raise OptionError(f"a {self.kind} is a value, not a class; got {value.__name__}. Use {value.__name__}().")
         if not isinstance(value, Mapping):
             return value
         if not isinstance(value.get("name"), str):

@@ -25,7 +25,9 @@ class Recipe(Options):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampler", SAMPLERS.parse(self.sampler))
-        object.__setattr__(self, "schedule", SCHEDULES.parse(self.schedule))
+        given: Any = self.schedule
+        schedule = TokensPerStep(given) if isinstance(given, int) else SCHEDULES.parse(given)  # 2: two tokens per step
+        object.__setattr__(self, "schedule", schedule)
         super().__post_init__()
 
     @classmethod

@@ -13,7 +13,7 @@ from infogain.options import Plain
 from infogain.trace import Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     tokens: Tensor  # [P, L] the filled canvas, right-padded
     length: Tensor  # [P] columns of each row
@@ -26,6 +26,12 @@ class Result:
     seeds: list[int]  # of each row: decode the row alone with its seed and it comes out the same
     recipe: Plain
     trace: Trace | None
+
+    def __repr__(self) -> str:
+        mean = float(self.cumulative_entropy.mean())
+        return (
+            f"Result({len(self.length)} rows, {self.recipe['sampler']['name']}, mean H̃ {mean:.2f}, {self.calls} calls)"
+        )
 
     def rows(self) -> list[list[int]]:
         """The tokens of each row, prompt included, cut before the first EOS that was generated."""

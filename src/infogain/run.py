@@ -204,6 +204,8 @@ class Run:
         best, places = select(score[going], [size for _, size in sizes], self.sampler.beam)
         kept = going[best]
         z_next, parents = move.draft.draft(kept), move.a.parent[kept]
+        # a NaN score is passed on in the cost, for the next read-back to find
+        z_next = replace(z_next, cost=z_next.cost.where(~score[kept].isnan(), torch.nan))
         self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
         if self.sampler.beam > 1:
             z_next = replace(z_next, seed=self._place_seeds(self.members))

@@ -65,7 +65,7 @@ class Step:
     rows: list[Row]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Trace:
     """`steps` in order, where survivors keep theirs: a step's rows are the last one's kept candidates, one for one;
     `canvas` as decoding began, `rows` as it ended (empty until then)."""
@@ -75,7 +75,10 @@ class Trace:
     canvas: list[list[int]]
     rows: list[list[int]] = field(default_factory=list)
     _steps: list[Step] = field(default_factory=list)
-    _unread: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
+    _unread: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self.canvas)} rows, {len(self._steps) + len(self._unread)} steps)"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Trace) and list(self._lines()) == list(other._lines())

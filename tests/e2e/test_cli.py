@@ -197,7 +197,7 @@ def test_without_a_name_the_toys_are_listed() -> None:
 
 def test_a_toy_is_decoded_and_marked() -> None:
     lines = ok("toy", "parity", "--sampler", "entropy", "--count", "5").splitlines()
-    assert len(lines) == 6
+    assert "always right" in " ".join(lines[6:])
     for line in lines[:5]:
         assert (line[:6].count("1") % 2 == 0) == line.endswith("✓ right")
     right = sum(line.endswith("right") for line in lines[:5])
@@ -244,7 +244,7 @@ def test_on_a_terminal_the_unmasking_is_drawn_live(tmp_path: Path) -> None:
 def test_what_cannot_be_decoded_or_saved_is_refused(tmp_path: Path) -> None:
     assert "Did you mean 'one-way'?" in refused("toy", "oneway")
     assert "at least the number of blocks" in refused("toy", "parity", "--block", "1", "--steps", "2")
-    assert "could not be read or written" in refused("toy", "parity", "--quiet", "--out", tmp_path / "no" / "r.json")
+    assert "needs a folder that exists" in refused("toy", "parity", "--quiet", "--out", tmp_path / "no" / "r.json")
 
 
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:

@@ -208,3 +208,82 @@ def test_the_last_step_of_a_block_can_be_scored_by_any_sampler() -> None:
             return z_next.p.probability(z_next.tokens[:, None].clamp(max=2))[:, 0].sum(-1)
 
     assert infogain.decode(MODEL, LAYOUTS[4].canvas(MODEL), Curious(), block=3).committed.tolist() == [6, 2, 7, 4]
+
+
+@pytest.mark.parametrize("value", [torch.nan])
+def test_a_sampler_that_says_nan_is_told(value: float) -> None:
+    @dataclass(frozen=True)
+    class Lost(Greedy):
+        def phi(self, z: State, tokens: Tensor) -> Tensor:
+            return torch.full_like(z.p.entropy, value)
+
+    @dataclass(frozen=True)
+    class Adrift(LookAhead):
+        def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
+            return torch.full_like(z_next.cost, value)
+
+    canvas = LAYOUTS[2].canvas(MODEL)
+    with pytest.raises(ContractError, match="at least one token"):
+        infogain.decode(MODEL, canvas, Lost())
+    with pytest.raises(ContractError, match="score must be a number"):
+        infogain.decode(MODEL, canvas, Adrift())
+
+
+def test_a_phi_of_the_wrong_shape_or_none_at_all_is_told() -> None:
+    @dataclass(frozen=True)
+    class Flat(Greedy):
+        def phi(self, z: State, tokens: Tensor) -> Tensor:
+            return z.cost
+
+    @dataclass(frozen=True)
+    class Idle(Greedy):
+        pass
+
+    with pytest.raises(ContractError, match="Flat gave"):
+        infogain.decode(MODEL, LAYOUTS[2].canvas(MODEL), Flat())
+    with pytest.raises(NotImplementedError, match="Idle must say what φ is"):
+        infogain.decode(MODEL, LAYOUTS[2].canvas(MODEL), Idle())
+
+
+def test_common_mistakes_are_named() -> None:
+    canvas = LAYOUTS[0].canvas(MODEL)
+    with pytest.raises(infogain.InputError, match=r"Linear lacks mask_id.*FullCanvas"):
+        infogain.decode(torch.nn.Linear(2, 2), canvas)  # type: ignore[arg-type]
+    with pytest.raises(infogain.InputError, match=r"Canvas.from_prompts or .infill"):
+        infogain.decode(MODEL, canvas.tokens)  # type: ignore[arg-type]
+    with pytest.raises(infogain.InputError, match="lanes of a Canvas and a Recipe"):
+        infogain.decode_lanes(MODEL, [(canvas, "entropy")])  # type: ignore[list-item]
+    with pytest.raises(infogain.OptionError, match=r"not a class; got InfoGain. Use InfoGain\(\)"):
+        infogain.decode(MODEL, canvas, InfoGain)  # type: ignore[arg-type]
+    assert infogain.Recipe("ar", 2) == infogain.Recipe("ar", infogain.TokensPerStep(2))  # type: ignore[arg-type]
+
+    class Tupled(Counting):
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Any:
+            return (super().__call__(tokens, context, row, most),)
+
+    class Stateless(Counting):
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
+            return {}, super().prefill(canvas, start, width)[1]
+
+    with pytest.raises(ContractError, match="it returned tuple"):
+        infogain.decode(Tupled(MODEL), canvas)
+    with pytest.raises(ContractError, match="dict lacks take"):
+        infogain.decode(Stateless(MODEL), canvas)
+
+
+def test_full_canvas_makes_a_model_of_a_network() -> None:
+    """The exact oracle behind a network's face decodes as the oracle itself, ragged rows and all."""
+
+    def network(tokens: Tensor, inside: Tensor) -> Tensor:
+        canvas = Canvas(tokens, inside.sum(-1), MODEL.mask_id)
+        return MODEL.prefill(canvas, [0] * len(tokens), tokens.shape[1])[1]
+
+    model = infogain.models.FullCanvas(network, MODEL.mask_id, MODEL.vocab_size)
+    for layout in LAYOUTS:
+        for sampler in (make("info-gain", n=4), make("best-of-n", n=2), make("info-gain-beam", n=3)):
+            ours, exact = (
+                infogain.decode(m, layout.canvas(MODEL), sampler, schedule=2, block=layout.block)
+                for m in (model, MODEL)
+            )
+            assert torch.equal(ours.tokens, exact.tokens)
+            assert torch.equal(ours.token_forwards, exact.token_forwards)

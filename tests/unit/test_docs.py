@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,18 @@ def test_the_sampler_guide_runs() -> None:
     names: dict[str, object] = {}
     try:
         exec(greedy, names)
-        exec("from infogain.samplers import LookAhead\nfrom infogain.state import Candidates\n" + look_ahead, names)
+        exec(look_ahead, {})
         assert {"middle-out", "hoarder"} <= set(SAMPLERS)
     finally:
         for name in ("middle-out", "hoarder"):
             SAMPLERS.entries.pop(name, None)
+
+
+def test_the_model_guide_runs() -> None:
+    (example,) = python_blocks("docs/add-a-model.md")
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert names["result"].committed.tolist() == [6, 9]
 
 
 def test_the_readme_tree_names_every_module() -> None:

@@ -115,6 +115,7 @@ def test_a_canvas_without_masks_is_done() -> None:
 def test_bad_input_is_refused_before_any_work(canvas: Canvas, options: dict[str, object], text: str) -> None:
     class Untouchable:
         mask_id, vocab_size, block_causal, device = 3, 4, False, torch.device("cpu")
+        columns = prefill = None
 
     with pytest.raises(InputError, match=text):
         infogain.decode(Untouchable(), canvas, "ar", **options)  # type: ignore[arg-type]
@@ -123,6 +124,7 @@ def test_bad_input_is_refused_before_any_work(canvas: Canvas, options: dict[str,
 def test_a_model_without_room_for_its_mask_is_refused() -> None:
     class Odd:
         mask_id, vocab_size, block_causal, device = 7, 4, False, torch.device("cpu")
+        columns = prefill = None
 
     with pytest.raises(InputError, match="mask id must lie in the vocabulary of 4; got 7"):
         infogain.decode(Odd(), CANVAS, "ar")  # type: ignore[arg-type]
@@ -133,6 +135,7 @@ def test_a_model_without_room_for_its_mask_is_refused() -> None:
 def test_block_causal_lanes_share_their_width() -> None:
     class Causal:
         mask_id, vocab_size, block_causal, device = 3, 4, True, torch.device("cpu")
+        columns = prefill = None
 
     lanes = [Lane(CANVAS, Recipe("ar", block=block)) for block in (2, 4)]  # type: ignore[arg-type]
     with pytest.raises(InputError, match="share one block width"):
@@ -226,3 +229,10 @@ def test_a_state_remembers_the_steps_before_it_newest_first() -> None:
     assert len(events) == 7
     for now, one, two in zip(events[2:], events[1:], events, strict=False):
         assert [p.entropy.tolist() for p in now.z.before] == [one.z.p.entropy.tolist(), two.z.p.entropy.tolist()]
+
+
+def test_results_print_short() -> None:
+    result = infogain.decode(MODEL, CANVAS, "ar")
+    assert repr(result).startswith("Result(4 rows, ar, mean H̃ ")
+    assert repr(result.trace) == f"Trace(4 rows, {int(result.forwards.max())} steps)"
+    assert infogain.decode(MODEL, CANVAS, **result.recipe).rows() == result.rows()

@@ -29,7 +29,7 @@ def shade(entropy: float) -> str:
 
 
 def legend() -> Text:
-    text = Text("entropy ")
+    text = Text("uncertainty ")
     for bound, style in SCALE:
         text.append(" more " if bound == float("inf") else f" <{bound:g} ", style)
     return text + Text(f" nats   {HOLE} masked   ") + Text("just written", "bold underline")

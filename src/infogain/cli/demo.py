@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -29,12 +31,13 @@ READING = """\
 Means per problem, samplers at their defaults; the best of each column in bold.
 forwards: model calls; token-forwards: columns those ran, for all candidates.
 Look-ahead pays for lower H̃ with token-forwards, and by picking among draws it
-leaves the model's distribution. Low H̃ alone is not accuracy: see ar.
+leaves the model's distribution. Low H̃ alone is not accuracy: see best-of-n on
+one-way. On judgement, samplers that rank the positions alike come out alike.
 """
 NEXT = """\
 Try next:
-  infogain samplers
-  infogain toy one-way --sampler info-gain -k 2"""
+  {infogain} samplers
+  {infogain} toy one-way --sampler info-gain -k 2"""
 
 
 @click.command()
@@ -73,14 +76,14 @@ def demo(out: Path, count: int) -> None:
     files = compare.save([score for row in scores.values() for score in row], count, out)
     files += _picture(console, scores, toys, count, out / "demo.png")
     console.print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
-    console.print(NEXT)
+    console.print(NEXT.format(infogain=_command()), soft_wrap=True)
 
 
 def _compare(console: Console, toys: list[Toy], count: int) -> dict[str, list[Score]]:
     scores = {}
     columns = (TextColumn("decoding"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=len(toys) * len(SAMPLERS.entries))
+        task = progress.add_task("", total=len(toys) * len(SAMPLERS))
         for toy in toys:
             progress.update(task, description=toy.name)
             drawn = tuple(LINES) if toy is toys[0] else ()
@@ -99,6 +102,11 @@ def _picture(console: Console, scores: dict[str, list[Score]], toys: list[Toy], 
         console.print("  pip install 'infogain[plot]'")
         return []
     return [path]
+
+
+def _command() -> str:
+    """How to call us again: by name, or by path where the environment is not active."""
+    return "infogain" if shutil.which("infogain") else str(Path(sys.argv[0]))
 
 
 def _title(toy: Toy) -> str:

@@ -100,7 +100,8 @@ def flag_type(kind: type, field: str) -> click.ParamType[Any] | None:
 
 
 def _option(kind: type, field: str, *names: str, note: str = "") -> Flag:
-    return click.option(*names, type=flag_type(kind, field), help=_meaning(kind, field) + note)
+    shown = _metavar([kind], field)
+    return click.option(*names, type=flag_type(kind, field), metavar=shown, help=_meaning(kind, field) + note)
 
 
 def _sampler_fields() -> dict[str, list[str]]:
@@ -119,19 +120,27 @@ def _sampler_flag(field: str) -> Flag:
     for name in takers:
         meanings.setdefault(_meaning(SAMPLERS[name], field), []).append(name)
     text = "; ".join(f"{meaning} ({_listed(names)})" for meaning, names in meanings.items())
-    return click.option(dashed(field), f"sampler__{field}", type=flag_type(SAMPLERS[takers[0]], field), help=text)
+    kinds = [SAMPLERS[name] for name in takers]
+    shown = _metavar(kinds, field)
+    return click.option(dashed(field), f"sampler__{field}", type=flag_type(kinds[0], field), metavar=shown, help=text)
 
 
 def _base_flag(field: str) -> Flag:
-    kind = SAMPLERS[_sampler_fields()[field][0]]
     name = dashed(field).replace("--", "--base.", 1)
+    kind = SAMPLERS[_sampler_fields()[field][0]]
     return click.option(name, f"base__{field}", type=flag_type(kind, field), hidden=True)
+
+
+def _metavar(kinds: Iterable[type], field: str) -> str | None:
+    """The choices a flag shows. They are checked by the options themselves, which know the nearest."""
+    choices = {choice: None for kind in kinds for choice in fields(kind)[field].metadata["choices"]}
+    return f"[{'|'.join(choices)}]" if choices else None
 
 
 def _meaning(kind: type, field: str) -> str:
     rules = fields(kind)[field].metadata
-    choices = f": {' or '.join(rules['choices'])}" if rules["choices"] else ""
-    return f"{rules['help']}{choices}"
+    meaning: str = rules["help"]
+    return meaning
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -34,11 +34,14 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
             f"the trace must be of the toy {toy}, whose token ids are below {len(alphabet)}; "
             f"{path} holds {max(highest, trace.mask_id)}. Drop --toy to see the ids."
         )
-    story = Story(trace)
+    story, end = Story(trace), Story(trace)
+    for step in trace.steps:
+        _follow(end, step, path)
+    story.foretell(end)
     board = Board(trace.recipe["sampler"]["name"], story, alphabet)
     with Screen(Console(highlight=False, markup=False), [board], delay) as screen:
         for step in trace.steps:
-            _follow(story, step, path)
+            story.follow(step)
             screen.show(board)
 
 

@@ -46,6 +46,7 @@ class Story:
         self._eos_id = trace.recipe.get("eos_id")
         self._live = Trace(trace.recipe, trace.mask_id, trace.canvas)  # reads the events of a decode
         self._groups: dict[tuple[int, int], list[Hypothesis]] = {}  # by prompt and independent copy
+        self._winner: dict[int, int] = {}  # the copy each prompt's answer comes from, where the end is known
 
     def observe(self, event: StepEvent) -> None:
         self._live.record(event)
@@ -56,9 +57,16 @@ class Story:
             self._groups[prompt, copy] = self._advance(prompt, copy, list(rows))
         self.step += 1
 
+    def foretell(self, end: Story) -> None:
+        """Show the copies that win in the end, so that a replay does not jump between them."""
+        for prompt in range(len(self.prompts)):
+            best = end.best(prompt)
+            self._winner[prompt] = next((c for (p, c), hs in end._groups.items() if p == prompt and best in hs), 0)
+
     def best(self, prompt: int) -> Hypothesis:
         """The hypothesis of least H̃, which is how the decode picks its answer."""
-        known = [h for (p, _), hypotheses in self._groups.items() if p == prompt for h in hypotheses]
+        copy = self._winner.get(prompt)
+        known = [h for (p, c), hs in self._groups.items() if p == prompt and copy in (None, c) for h in hs]
         return min(known, key=lambda h: h.cost, default=Hypothesis(self.prompts[prompt]))
 
     def _advance(self, prompt: int, copy: int, rows: list[Row]) -> list[Hypothesis]:

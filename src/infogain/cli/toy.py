@@ -14,10 +14,12 @@ from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
 from infogain.cli.story import Story
 from infogain.decode import Observer, decode_lanes
+from infogain.errors import InputError
 from infogain.lane import Lane
 from infogain.models.toys import TOYS, Toy, load_toy
 from infogain.recipe import Recipe
 from infogain.result import Result
+from infogain.schedule import TokensPerStep
 from infogain.trace import StepEvent, Trace
 
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
@@ -49,12 +51,17 @@ def toy(
     if name is None:
         console.print(_toys())
         return
+    for path in filter(None, (out, trace)):
+        if not path.parent.is_dir():  # found out now, not after the work
+            raise InputError(f"a file to write needs a folder that exists; {path.parent} is none. Make it first.")
     problem = load_toy(name)
     lane = Lane(problem.canvas(count, recipe.seed), recipe)
     result = _watch(console, problem, lane, delay) if console.is_terminal and not quiet else _decode(problem, lane)
     if not quiet:
         _print_texts(console, problem, result)
     console.print(summary(problem, result), soft_wrap=True)
+    if recipe.schedule == TokensPerStep() and not recipe.sampler.adaptive and not quiet:
+        console.print("One token at a time, an exact model is always right; samplers differ from -k 2 on.")
     if out:
         result.save(out)
         console.print(f"result → {out}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from infogain.models.backbone import Backbone
 from infogain.models.base import Context, Denoiser
 from infogain.models.checkpoint import load_model
+from infogain.models.full_canvas import FullCanvas
 from infogain.models.tabular import Tabular
 from infogain.models.toys import Toy, judgement, load_toy, one_way, parity, random_joint
 
@@ -10,6 +11,7 @@ __all__ = [
     "Backbone",
     "Context",
     "Denoiser",
+    "FullCanvas",
     "Tabular",
     "Toy",
     "judgement",

@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from infogain.errors import ContractError
 from infogain.options import option
 from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
 from infogain.state import Candidates, State
@@ -21,7 +22,7 @@ class Greedy(Drawing):
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must say what φ is: define phi(z, tokens) -> [R, W]")
 
     def count(self, z: State, phi: Tensor, order: Tensor, budget: Tensor) -> Tensor:
         """How many positions to take, down the order of preference. [R]"""
@@ -30,10 +31,15 @@ class Greedy(Drawing):
     def propose(self, z: State, budget: Tensor) -> Candidates:
         tokens = self.draw(z)  # [R, 1, W]
         phi = self.phi(z, tokens[:, 0])
+        if phi.shape != z.masked.shape:
+            raise ContractError(
+                f"phi must give one number per column, shape {list(z.masked.shape)}; "
+                f"{type(self).__name__} gave {list(phi.shape)}."
+            )
         key = phi + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else phi
         order = ordering(z.masked, key)
         chosen = top(order, self.count(z, phi, order, budget))
-        return Candidates.grid((chosen & z.masked)[:, None], tokens)
+        return Candidates.grid((chosen & z.masked & ~phi.isnan())[:, None], tokens)  # NaN is no wish
 
 
 def leading(holds: Tensor) -> Tensor:

@@ -1,0 +1,62 @@
+"""Any module that maps token ids to logits, as a model the loop can decode with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import Canvas, block_columns
+from infogain.device import upload
+
+
+@dataclass(frozen=True)
+class FullCanvasContext:
+    canvas: Canvas  # [C]
+    start: Tensor  # [C]
+
+    def take(self, rows: Sequence[int]) -> Self:
+        index = upload(rows, self.start.device)
+        return type(self)(self.canvas.take(index), self.start[index])
+
+    def join(self, other: Self) -> Self:
+        return type(self)(self.canvas.join(other.canvas), torch.cat([self.start, other.start]))
+
+
+class FullCanvas:
+    """Runs the whole canvas for every candidate: no cache, no assumption about the network.
+
+    `network(tokens, inside)` gives logits [B, L, V], those at a column for that same column; `inside`
+    [B, L] is False at padding, which must not be attended to. Put the network in eval mode yourself.
+    """
+
+    block_causal = False
+
+    def __init__(
+        self,
+        network: Callable[[Tensor, Tensor], Tensor],
+        mask_id: int,
+        vocab_size: int,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.network, self.mask_id, self.vocab_size = network, mask_id, vocab_size
+        self.device = torch.device(device)
+
+    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+        return length, length
+
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[FullCanvasContext, Tensor]:
+        context = FullCanvasContext(canvas, upload(start, self.device))
+        return context, self._block_logits(canvas, context.start, width)
+
+    def __call__(self, tokens: Tensor, context: FullCanvasContext, row: Tensor, most: int) -> Tensor:
+        start = context.start[row]
+        return self._block_logits(context.canvas.take(row).write(start, tokens), start, tokens.shape[1])
+
+    def _block_logits(self, canvas: Canvas, start: Tensor, width: int) -> Tensor:
+        logits = self.network(canvas.tokens, canvas.inside)
+        column = block_columns(start, width).clamp(max=canvas.tokens.shape[1] - 1)  # short tails are not looked at
+        return logits[torch.arange(len(start), device=self.device)[:, None], column]
