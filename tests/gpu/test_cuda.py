@@ -10,10 +10,11 @@ from torch import Tensor
 
 import infogain
 from infogain import Lane, Recipe, TokensPerStep, batch
-from infogain.models import Tabular
+from infogain.models import Denoiser, Tabular
 from infogain.move import Verdict
-from infogain.samplers import Sampler
+from infogain.samplers import Sampler, make
 from tests.cases import ALL, LAYOUTS, MODEL, Layout, label, rows, same_tokens
+from tests.laws.test_backbone import CASES, canvas_of, model_of
 
 CUDA = torch.device("cuda")
 ON_GPU = Tabular(MODEL.sequences.to(CUDA), MODEL.weights.long().to(CUDA), MODEL.mask_id)
@@ -41,30 +42,23 @@ def test_a_row_alone_is_the_row_in_a_batch(sampler: Sampler) -> None:
         assert same_tokens(alone.tokens[0], together.tokens[i])
 
 
-@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
-@pytest.mark.parametrize("eos_id", [None, 1])
-@pytest.mark.parametrize("sampler", ALL, ids=label)
-def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CUDA itself reports every synchronisation; outside `read_back` there is none in the loop."""
-    count = 0
+def steps_and_waits(model: Denoiser, lanes: list[Lane], monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """CUDA itself reports every synchronisation as an error, except those that `read_back` is allowed."""
+    waits = 0
     original = batch.read_back
 
     def counted(unread: Sequence[Tensor]) -> list[Verdict]:
-        nonlocal count
-        count += 1
+        nonlocal waits
+        waits += 1
         torch.cuda.set_sync_debug_mode("default")
         verdicts = original(unread)
         torch.cuda.set_sync_debug_mode("error")
         return verdicts
 
-    lanes = [
-        Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_id=eos_id)),
-        Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2)),
-    ]
     with torch.inference_mode():
-        infogain.decode_lanes(ON_GPU, lanes)  # first use: tables that samplers keep are uploaded
+        infogain.decode_lanes(model, lanes)  # first use: tables that samplers keep are uploaded
         monkeypatch.setattr(batch, "read_back", counted)
-        flight = batch.Batch(ON_GPU, lanes, True)
+        flight = batch.Batch(model, lanes, True)
         torch.cuda.synchronize()
         steps = 0
         torch.cuda.set_sync_debug_mode("error")
@@ -77,5 +71,36 @@ def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monk
                 steps += 1
         finally:
             torch.cuda.set_sync_debug_mode("default")
-    assert count == steps > 0
     assert flight.results()[0].trace.steps  # type: ignore[union-attr]
+    return steps, waits
+
+
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
+@pytest.mark.parametrize("eos_id", [None, 1])
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes = [
+        Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_id=eos_id)),
+        Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2)),
+    ]
+    steps, waits = steps_and_waits(ON_GPU, lanes, monkeypatch)
+    assert steps == waits > 0
+
+
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_a_backbone_adds_no_wait(family: str, cache: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of(family, cache, torch.float32)
+    model.transformer.to(CUDA)
+    lanes = [Lane(canvas_of(), Recipe(make("info-gain", n=4), TokensPerStep(1), block=4))]
+    steps, waits = steps_and_waits(model, lanes, monkeypatch)
+    assert steps == waits > 0
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_a_backbone_decodes_as_on_the_cpu(family: str, cache: str | None) -> None:
+    here, there = model_of(family, cache), model_of(family, cache)
+    there.transformer.to(CUDA)
+    for sampler in ("entropy", "info-gain", "info-gain-beam"):
+        a, b = (infogain.decode(model, canvas_of(), sampler, block=4, seed=2) for model in (here, there))
+        assert torch.equal(a.tokens, b.tokens.cpu())
