@@ -4,6 +4,7 @@ from infogain.models.backbone import Backbone
 from infogain.models.base import Context, Denoiser
 from infogain.models.checkpoint import load_model
 from infogain.models.full_canvas import FullCanvas
+from infogain.models.huggingface import load_masked_lm, masked_lm
 from infogain.models.tabular import Tabular
 from infogain.models.toys import Toy, judgement, load_toy, one_way, parity, random_joint
 
@@ -15,8 +16,10 @@ __all__ = [
     "Tabular",
     "Toy",
     "judgement",
+    "load_masked_lm",
     "load_model",
     "load_toy",
+    "masked_lm",
     "one_way",
     "parity",
     "random_joint",

@@ -1,0 +1,79 @@
+"""Hugging Face masked LMs of several architectures, tiny and random, through the full-canvas adapter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import infogain
+from infogain import Canvas, InputError
+from infogain.models.huggingface import load_masked_lm, masked_lm
+from tests.parity.folders import randomised
+
+transformers = pytest.importorskip("transformers", reason="never skipped by make test: transformers is installed there")
+
+MASK, VOCABULARY = 4, 40
+SIZES = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+    "max_position_embeddings": 40,
+    "pad_token_id": 0,
+}
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("BertConfig", {}),
+    "roberta": ("RobertaConfig", {}),
+    "albert": ("AlbertConfig", {"embedding_size": 8}),
+    "modernbert": ("ModernBertConfig", {"cls_token_id": 1, "sep_token_id": 2, "bos_token_id": 1, "eos_token_id": 2}),
+    "esm": ("EsmConfig", {"position_embedding_type": "rotary", "mask_token_id": MASK}),
+}
+ROWS = [[5, 6, MASK, MASK, 7, MASK], [8, MASK, MASK], [9, 10, 11, 12, MASK, MASK, MASK, MASK]]
+
+
+def network(kind: str) -> Any:
+    name, extra = KINDS[kind]
+    config = getattr(transformers, name)(**{**SIZES, **extra})
+    return randomised(transformers.AutoModelForMaskedLM.from_config(config, attn_implementation="eager"))
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_ragged_batch_sees_what_each_row_would_see_alone(kind: str) -> None:
+    model = masked_lm(network(kind), MASK)
+    canvas = Canvas.infill(ROWS, MASK)
+    with torch.inference_mode():
+        together = model.prefill(canvas, [0] * 3, 8)[1]
+        for i, row in enumerate(ROWS):
+            alone = model.prefill(Canvas.infill([row], MASK), [0], len(row))[1][0]
+            assert torch.allclose(together[i, : len(row)], alone, atol=1e-4)
+
+
+@pytest.mark.parametrize("sampler", ["entropy", "klass", "info-gain", "info-gain-beam"])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_samplers_run_on_models_this_project_never_heard_of(kind: str, sampler: str) -> None:
+    canvas = Canvas.infill(ROWS, MASK)
+    result = infogain.decode(masked_lm(network(kind), MASK), canvas, sampler, block=4, schedule=2)
+    assert result.committed.tolist() == [3, 2, 4]
+    assert not (result.tokens[canvas.masked] == MASK).any()
+
+
+def test_a_folder_loads_with_its_tokenizer(tmp_path: Path) -> None:
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    network("bert").save_pretrained(tmp_path)
+    model, tokenizer = load_masked_lm(str(tmp_path))
+    assert model.mask_id == tokenizer.mask_token_id == MASK
+    row = tokenizer("a b [MASK] d")["input_ids"]
+    result = infogain.decode(model, Canvas.infill([row], model.mask_id), "entropy")
+    assert len(tokenizer.decode(result.rows()[0]).split()) == 6
+
+
+def test_without_transformers_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "transformers", None)
+    with pytest.raises(InputError, match=r"infogain\[hf\]"):
+        load_masked_lm("somewhere")
