@@ -85,8 +85,7 @@ class Batch:
         going = [(run, move) for run, move in moves if move.going]
         if not going:
             return
-        drafts = [move.draft.draft(upload(move.going, self.model.device)) for _, move in going]
-        tokens, row = torch.cat([draft.tokens for draft in drafts]), torch.cat([draft.row for draft in drafts])
+        tokens, row = (torch.cat([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "row"))
         groups = [run.groups_of(move, move.going) for run, move in going]
         most = max(count for members in groups for count in Counter(members).values())
         p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))

@@ -30,7 +30,7 @@ class Marginals:
         """
         if mask_id < logits.shape[-1]:
             logits[..., mask_id] = -torch.inf
-        x = _wide(logits)
+        x = wide(logits)
         log_z = x.logsumexp(-1)
         p = (x - log_z[..., None]).exp()
         top = p.topk(min(2, p.shape[-1]))
@@ -48,7 +48,7 @@ class Marginals:
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""
         logit = self.logits.gather(-1, tokens.transpose(1, 2)).transpose(1, 2)
-        return (_wide(logit) - self.log_z[:, None]).exp().clamp(max=1)  # rounding can rise above
+        return (wide(logit) - self.log_z[:, None]).exp().clamp(max=1)  # rounding can rise above
 
     def draw(self, tau: float, u: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
         """Tokens from p^(1/τ), cut to the top-k and then the top-p; one for each u in [R, N, W].
@@ -58,7 +58,7 @@ class Marginals:
         """
         if tau == 0:
             return self.argmax[:, None].expand(u.shape)
-        x = _wide(self.logits)
+        x = wide(self.logits)
         p = _cut(((x - x.amax(-1, keepdim=True)) / tau).softmax(-1), top_k, top_p)
         cdf = p.cumsum(-1)  # [R, W, V]
         total = cdf[..., -1:]
@@ -72,13 +72,13 @@ class Marginals:
 
     def kl(self, other: Marginals) -> Tensor:
         """D_KL(self ‖ other) per column. [R, W]"""
-        log_p = _wide(self.logits) - self.log_z[..., None]
-        log_q = _wide(other.logits) - other.log_z[..., None]
+        log_p = wide(self.logits) - self.log_z[..., None]
+        log_q = wide(other.logits) - other.log_z[..., None]
         terms = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * (log_p - log_q))
         return terms.sum(-1).clamp(min=0)  # rounding can dip below zero
 
 
-def _wide(x: Tensor) -> Tensor:
+def wide(x: Tensor) -> Tensor:
     """At least float32: half precision loses the entropy's digits."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from infogain import noise
+from infogain.device import upload
 from infogain.marginals import Marginals
 from infogain.objective import immediate_cost
 from infogain.samplers import Sampler
@@ -72,13 +74,27 @@ class Move:
         }
         return cls(z, a, draft, torch.stack([columns[name].long() for name in Verdict._fields], 1))
 
-    @property
+    # From here on once the verdicts are known; each worked out and uploaded once.
+    @cached_property
     def going(self) -> list[int]:
         return [m for m, verdict in enumerate(self.verdicts) if not verdict.finishes]
 
-    @property
+    @cached_property
     def finishing(self) -> list[int]:
         return [m for m, verdict in enumerate(self.verdicts) if verdict.finishes]
+
+    @cached_property
+    def going_index(self) -> Tensor:
+        return upload(self.going, self.unread.device)
+
+    @cached_property
+    def finishing_index(self) -> Tensor:
+        return upload(self.finishing, self.unread.device)
+
+    @cached_property
+    def ahead(self) -> Draft:
+        """The canvases that go on: what the model is to evaluate."""
+        return self.draft.draft(self.going_index)
 
 
 def _distinct(a: Candidates, draft: Draft, finishes: Tensor) -> Tensor:

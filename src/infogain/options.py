@@ -126,9 +126,6 @@ class Registry(Generic[T]):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.entries
-
     def __getitem__(self, name: str) -> type[T]:
         if name not in self.entries:
             raise UnknownName(self.kind, name, self.entries)

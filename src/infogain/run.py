@@ -131,9 +131,8 @@ class Run:
         ending = self.groups_of(move, move.finishing)
         score = self._score(move)
         going = self._advance(move, score)
-        finishing = upload(move.finishing, self.device)
         if move.finishing:
-            ends = move.draft.draft(finishing)
+            ends = move.draft.draft(move.finishing_index)
             rows = canvas.take(ends.row).write(ends.start, ends.tokens)
             stopped = [bool(move.verdicts[m].stops) for m in move.finishing]
             self._arrive(rows, ending, ends.cost, stopped)
@@ -146,7 +145,7 @@ class Run:
             a=move.a,
             score=score,
             cost=move.draft.cost,
-            kept=torch.cat([going, finishing]),
+            kept=torch.cat([going, move.finishing_index]),
             done=self.done,
             total=self.total,
         )
@@ -196,7 +195,7 @@ class Run:
 
     def _advance(self, move: Move, score: Tensor) -> Tensor:
         """The survivors among candidates whose block goes on become the live state; returns which they are."""
-        going = upload(move.going, self.device)
+        going = move.going_index
         if move.p is None:
             self.z, self.members = None, []
             return going
@@ -219,18 +218,22 @@ class Run:
         Those that finish their block are not evaluated: nothing is masked there, so what was last said may stand in.
         """
         score = torch.zeros_like(move.draft.cost)
-        for part, p in ((move.going, move.p), (move.finishing, None)):
-            if part:
-                index = upload(part, self.device)
-                z_next = move.draft.draft(index).seen(move.z.p[move.a.parent[index]] if p is None else p)
-                worth = self.sampler.score(move.z, move.a[index], z_next)
-                if worth.shape != index.shape:
-                    raise ContractError(
-                        f"score must give one number per candidate, shape {list(index.shape)}; "
-                        f"{self.sampler.name or type(self.sampler).__name__} gave {list(worth.shape)}."
-                    )
-                score[index] = worth.double()
+        if move.p is not None:
+            score[move.going_index] = self._worth(move, move.going_index, move.ahead.seen(move.p))
+        if move.finishing:
+            index = move.finishing_index
+            stand_in = move.z.p[move.a.parent[index]]
+            score[index] = self._worth(move, index, move.draft.draft(index).seen(stand_in))
         return score
+
+    def _worth(self, move: Move, index: Tensor, z_next: State) -> Tensor:
+        worth = self.sampler.score(move.z, move.a[index], z_next)
+        if worth.shape != index.shape:
+            raise ContractError(
+                f"score must give one number per candidate, shape {list(index.shape)}; "
+                f"{self.sampler.name or type(self.sampler).__name__} gave {list(worth.shape)}."
+            )
+        return worth.double()
 
     def _arrive(self, canvas: Canvas, members: list[int], cost: Tensor, stopped: list[bool]) -> None:
         """Hypotheses between two blocks: those with more to write open the next one, the others are finished."""

@@ -120,6 +120,14 @@ def test_costs_are_counted_by_policy() -> None:
     assert model_of("sdar", None).columns(20, 8, WIDTH) == (12, 4)
 
 
+def test_a_block_causal_prefill_runs_what_it_counts() -> None:
+    """What comes after the block is neither run nor kept."""
+    model, canvas = model_of("sdar", None), canvas_of()
+    context, _ = model.prefill(canvas, [4, 0, 0, 0], WIDTH)
+    assert {keys.k.shape[2] for keys in context.layers} == {8}
+    assert model.columns(12, 4, WIDTH) == (8, 4)
+
+
 def test_policies_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OptionError, match="block-causal and its cache is exact"):
         random_backbone(SPECS["sdar"], cache="dual")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from torch import Tensor
 
 import infogain
@@ -15,8 +16,6 @@ from infogain import Canvas, InputError
 from infogain.models.backbone import Backbone
 from infogain.models.checkpoint import load_model
 from tests.parity.folders import DREAM, LLADA, MMADA, SDAR, Weights, as_llada, randomised, write_folder
-
-transformers = pytest.importorskip("transformers", reason="never skipped by make test: transformers is installed there")
 
 ROWS = [[5, 6, 7, 60, 60, 60, 9, 60], [8, 60, 60, 60, 60], [1, 2, 3, 4, 60, 60, 60]]
 
@@ -40,8 +39,8 @@ def reference(config: dict[str, Any]) -> Any:
     sizes = {key: config[key] for key in [*keys.split(), "rms_norm_eps", "tie_word_embeddings"]}
     rope = {"rope_type": "default", "rope_theta": config["rope_theta"]}
     if config["model_type"] == "sdar":
-        shape = transformers.Qwen3Config(**sizes, head_dim=config["head_dim"], rope_parameters=rope)
-        return randomised(transformers.Qwen3ForCausalLM(shape))
+        qwen3 = transformers.Qwen3Config(**sizes, head_dim=config["head_dim"], rope_parameters=rope)
+        return randomised(transformers.Qwen3ForCausalLM(qwen3))
     return randomised(transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**sizes, rope_parameters=rope)))
 
 
@@ -152,6 +151,14 @@ def test_broken_folders_are_named(tmp_path: Path) -> None:
         load_model(folder)
     shard.unlink()
     with pytest.raises(InputError, match=r"names model-00002-of-00002.safetensors, which .* does not hold"):
+        load_model(folder)
+    (folder / "model.safetensors.index.json").write_text("[]")
+    with pytest.raises(InputError, match=r"index.json must map weights to files"):
+        load_model(folder)
+    with pytest.raises(InputError, match=r"dtype must be a torch dtype.*got 'bfloat16'"):
+        load_model(folder, dtype="bfloat16")  # type: ignore[arg-type]
+    (folder / "config.json").write_text("[]")
+    with pytest.raises(InputError, match=r"must be a JSON object; it is a list"):
         load_model(folder)
     (folder / "config.json").write_text("{")
     with pytest.raises(InputError, match=r"needs a config.json"):

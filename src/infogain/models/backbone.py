@@ -103,20 +103,23 @@ class Backbone:
 
     def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
         columns = canvas.tokens.shape[1]
+        if self.block_causal:  # no block sees what comes after it, so that is not run
+            columns = min(columns, max(start) + width)
+        tokens, inside = canvas.tokens[:, :columns], canvas.inside[:, :columns]
         column = torch.arange(columns, device=self.device)[None]
-        visible = canvas.inside[:, None]
+        visible = inside[:, None]
         if self.block_causal:
             block = column[0] // width
             visible = visible & (block <= block[:, None])
-        x, layers = self.transformer.prefill(canvas.tokens, column, visible)
+        x, layers = self.transformer.prefill(tokens, column, visible)
         windows = [self._window(columns, at, width) for at in start]
         begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
-        frozen = canvas.inside & ((column < first[:, None]) | (column >= last[:, None]))
+        frozen = inside & ((column < first[:, None]) | (column >= last[:, None]))
         if self.block_causal:  # what comes after the block is not seen
             frozen &= column < first[:, None]
         context = BackboneContext(
             layers=[] if self.cache == "none" else layers,
-            tokens=canvas.tokens,
+            tokens=tokens,
             length=canvas.length,
             start=begin,
             first=first,

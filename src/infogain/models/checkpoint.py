@@ -29,6 +29,8 @@ def load_model(
     `dtype` unset keeps what the file holds. `cache` is none, prefix or dual (the default) for models
     that attend everywhere; block-causal ones have an exact cache and take none of these.
     """
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise InputError(f"dtype must be a torch dtype such as torch.bfloat16, or unset; got {dtype!r}.")
     path = Path(folder)
     config = Config(path)
     family = find_family(config)

@@ -43,6 +43,8 @@ class Config:
             self.values: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"a checkpoint folder needs a {name} that can be read; {self.path}: {error}.") from error
+        if not isinstance(self.values, dict):
+            raise InputError(f"{self.path} must be a JSON object; it is a {type(self.values).__name__}.")
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.values:

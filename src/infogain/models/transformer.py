@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from infogain.marginals import wide
 from infogain.models.spec import Spec
 
 NEVER = -1e30  # a score no softmax ever picks, and finite, so that a row without keys gives no NaN
@@ -45,17 +46,17 @@ class Transformer(nn.Module):
         self.norm = Norm(spec.hidden, spec)
         self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
 
-    def forward(self, tokens: Tensor, column: Tensor, visible: Tensor | None, shared: Shared | None = None) -> Tensor:
-        """The last layer's activations. tokens, column [B, Q]; visible [B or 1, Q or 1, Q] -> [B, Q, hidden]"""
+    def forward(self, tokens: Tensor, column: Tensor, visible: Tensor, shared: Shared | None = None) -> Tensor:
+        """The last layer's activations. tokens, column [B, Q]; visible [B, Q or 1, Q] -> [B, Q, hidden]"""
         return self._run(tokens, column, visible, shared, None)
 
-    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor | None) -> tuple[Tensor, list[Keys]]:
+    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor) -> tuple[Tensor, list[Keys]]:
         """The same, and every layer's keys and values."""
         kept: list[Keys] = []
         return self._run(tokens, column, visible, None, kept), kept
 
     def _run(
-        self, tokens: Tensor, column: Tensor, visible: Tensor | None, shared: Shared | None, kept: list[Keys] | None
+        self, tokens: Tensor, column: Tensor, visible: Tensor, shared: Shared | None, kept: list[Keys] | None
     ) -> Tensor:
         x = self.embed(tokens)
         angles = rotary_angles(column, self.spec, x.dtype)
@@ -89,7 +90,7 @@ class Layer(nn.Module):
         self.down = nn.Linear(spec.intermediate, spec.hidden, bias=False)
 
     def forward(
-        self, x: Tensor, angles: tuple[Tensor, Tensor], visible: Tensor | None, shared: Shared | None, index: int
+        self, x: Tensor, angles: tuple[Tensor, Tensor], visible: Tensor, shared: Shared | None, index: int
     ) -> tuple[Tensor, Keys]:
         h = self.attn_norm(x)
         q, k, v = (project(h).unflatten(-1, (-1, self.spec.head_dim)) for project in (self.q, self.k, self.v))
@@ -116,11 +117,6 @@ class Norm(nn.Module):
         return (y * self.weight).to(x.dtype) if self.wide else y.to(x.dtype) * self.weight
 
 
-def wide(x: Tensor) -> Tensor:
-    """At least float32."""
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-
-
 def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """cos and sin for each column, the half-rotation layout. [B, Q, 1, D] each"""
     power = torch.arange(0, spec.head_dim, 2, device=column.device).float() / spec.head_dim
@@ -138,14 +134,14 @@ def rotate(x: Tensor, angles: tuple[Tensor, Tensor], in_float32: bool) -> Tensor
     return (y * cos + torch.cat([-second, first], -1) * sin).to(x.dtype)
 
 
-def attend(q: Tensor, own: Keys, visible: Tensor | None) -> Tensor:
+def attend(q: Tensor, own: Keys, visible: Tensor) -> Tensor:
     """Attention among a row's own columns. [B, H, Q, D]"""
-    mask = None if visible is None else visible[:, None]
-    return F.scaled_dot_product_attention(q, own.k, own.v, attn_mask=mask, enable_gqa=q.shape[1] != own.k.shape[1])
+    grouped = q.shape[1] != own.k.shape[1]
+    return F.scaled_dot_product_attention(q, own.k, own.v, attn_mask=visible[:, None], enable_gqa=grouped)
 
 
-def attend_shared(q: Tensor, own: Keys, visible: Tensor | None, shared: Shared, index: int) -> Tensor:
-    """Attention over a row's own columns and the frozen ones it shares with others. [B, H, Q, D]
+def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
+    """Attention over a row's own columns, visible [B, 1, Q], and the frozen ones it shares with others. [B, H, Q, D]
 
     The two parts are computed apart and merged by their log-sum-exp. For the frozen part the rows that
     share a context row are folded into its query axis: its keys are read once and never copied.
@@ -154,7 +150,7 @@ def attend_shared(q: Tensor, own: Keys, visible: Tensor | None, shared: Shared, 
     context, places = shared.grid.shape
     kv = own.k.shape[1]
     q = (q * dim**-0.5).reshape(rows, kv, heads // kv, columns, dim)
-    near, near_mass = _softmax_parts(q.flatten(2, 3), own, None if visible is None else _per_head(visible, heads // kv))
+    near, near_mass = _softmax_parts(q.flatten(2, 3), own, visible[:, None])
     packed = q[shared.grid.clamp(min=0).flatten()]  # [C·N, K, H/K, Q, D]
     packed = packed.reshape(context, places, kv, -1, dim).transpose(1, 2).flatten(2, 3)  # [C, K, N·H/K·Q, D]
     far, far_mass = _softmax_parts(packed, shared.layers[index], shared.frozen[:, None, None])
@@ -163,18 +159,11 @@ def attend_shared(q: Tensor, own: Keys, visible: Tensor | None, shared: Shared, 
     return (far * share + near * (1 - share)).to(own.v.dtype).reshape(rows, heads, columns, dim)
 
 
-def _softmax_parts(q: Tensor, keys: Keys, visible: Tensor | None) -> tuple[Tensor, Tensor]:
+def _softmax_parts(q: Tensor, keys: Keys, visible: Tensor) -> tuple[Tensor, Tensor]:
     """Attention and its log-sum-exp. [B, K, X, D] over [B, K, Y, D] -> [B, K, X, D], [B, K, X, 1]"""
-    score = wide(q @ keys.k.transpose(-1, -2))
-    if visible is not None:
-        score = score.masked_fill(~visible, NEVER)
+    score = wide(q @ keys.k.transpose(-1, -2)).masked_fill(~visible, NEVER)
     mass = score.logsumexp(-1, keepdim=True)
     return (score - mass).exp().to(keys.v.dtype) @ keys.v, mass
-
-
-def _per_head(visible: Tensor, groups: int) -> Tensor:
-    """[B, Q or 1, Q] for queries that are folded as (group, column). -> [B, 1, groups·Q or 1, Q]"""
-    return visible[:, None] if visible.shape[1] == 1 else visible.repeat(1, groups, 1)[:, None]
 
 
 def _unpack(part: Tensor, places: int, place: Tensor) -> Tensor:

@@ -80,8 +80,11 @@ def shards(folder: Path) -> list[Path]:
     """The weight files: those the index names, or the one file there is."""
     index = folder / INDEX
     if index.exists():
-        table: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
-        paths = [folder / name for name in sorted(set(table["weight_map"].values()))]
+        try:
+            table: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
+            paths = [folder / name for name in sorted(set(table["weight_map"].values()))]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{index} must map weights to files under weight_map; it does not: {error!r}.") from error
     else:
         paths = sorted(folder.glob("*.safetensors"))
     if not paths:
