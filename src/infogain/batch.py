@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -20,10 +20,10 @@ from infogain.device import upload
 from infogain.errors import ContractError
 from infogain.lane import Group, Lane
 from infogain.marginals import Marginals
-from infogain.models.base import Denoiser
+from infogain.models.base import BlockCausal, Denoiser, Past
 from infogain.move import Move, Verdict
 from infogain.result import Result
-from infogain.run import Run
+from infogain.run import Opening, Run
 from infogain.trace import StepEvent
 
 
@@ -35,8 +35,9 @@ def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
 class Batch:
     def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool) -> None:
         self.model = model
-        self.width = max(lane.block(model.block_causal) for lane in lanes)
-        self.runs = [Run(lane, i, model.block_causal, model.device, trace) for i, lane in enumerate(lanes)]
+        aligned = model.attention_block is not None
+        self.width = max(lane.block(aligned) for lane in lanes)
+        self.runs = [Run(lane, i, aligned, model.device, trace) for i, lane in enumerate(lanes)]
         self.canvas: Canvas | None = None  # [C, L]
         self.context: Any = None  # of C rows
         self.calls = 0
@@ -47,13 +48,29 @@ class Batch:
         return any(run.live for run in self.runs)
 
     def open_blocks(self) -> None:
-        """One prefill for every row that stands at a block's start."""
+        """One prefill for every row that stands at a block's start.
+
+        A block-causal model goes on from what it keeps of rows that have finished a block, so those have their own.
+        """
         opening = [(run, run.opening) for run in self.runs if run.opening]
+        if self.model.attention_block is None:
+            self._open(opening, None)
+            return
+        going = [(run, rows) for run, rows in opening if rows.row is not None]
+        row = [rows.row for _, rows in going if rows.row is not None]
+        kept = [run.groups[g].kept for run, rows in going for g in rows.members]
+        self._open(going, Past(self.context, torch.cat(row), kept) if row else None)
+        self._open([(run, rows) for run, rows in opening if rows.row is None], None)
+
+    def _open(self, opening: list[tuple[Run, Opening]], past: Past | None) -> None:
         if not opening:
             return
         canvas = reduce(Canvas.join, (rows.canvas for _, rows in opening))
         start = [run.groups[g].now.start for run, rows in opening for g in rows.members]
-        context, logits = self.model.prefill(canvas, start, self.width)
+        if past:
+            context, logits = cast("BlockCausal", self.model).append(canvas, start, self.width, past)
+        else:
+            context, logits = self.model.prefill(canvas, start, self.width)
         if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
             raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
         p = self._marginals(logits, len(start))
@@ -66,7 +83,8 @@ class Batch:
         seen = 0
         for run, rows in opening:
             count = len(rows.members)
-            run.count(rows.members, [self._columns(run.groups[g])[0] for g in rows.members])
+            groups = [run.groups[g] for g in rows.members]
+            run.count(rows.members, [self._columns(g)[0] - (g.kept if past else 0) for g in groups])
             run.open_blocks(p[seen : seen + count], first_row + seen)
             seen += count
 

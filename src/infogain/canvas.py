@@ -23,6 +23,11 @@ class Canvas:
     tokens: Tensor  # [P, L]
     length: Tensor  # [P] columns that belong to the row; the rest is padding
     mask_id: int
+    revealed: Tensor = None  # type: ignore[assignment]  # [P, L] step of its row that wrote a column; −1: given, or none
+
+    def __post_init__(self) -> None:
+        if self.revealed is None:
+            object.__setattr__(self, "revealed", torch.full_like(self.tokens, -1))
 
     @classmethod
     def from_prompts(
@@ -77,16 +82,21 @@ class Canvas:
         return (self.tokens == self.mask_id) & self.inside  # [P, L]
 
     def to(self, device: torch.device) -> Canvas:
-        return Canvas(self.tokens.to(device), self.length.to(device), self.mask_id)
+        return Canvas(self.tokens.to(device), self.length.to(device), self.mask_id, self.revealed.to(device))
 
-    def take(self, row: Tensor) -> Canvas:
-        return Canvas(self.tokens[row], self.length[row], self.mask_id)
+    def take(self, row: Tensor | slice) -> Canvas:
+        return Canvas(self.tokens[row], self.length[row], self.mask_id, self.revealed[row])
 
     def join(self, other: Canvas) -> Canvas:
         """Both canvases as one, the narrower padded."""
         width = max(self.tokens.shape[1], other.tokens.shape[1])
-        tokens = [torch.nn.functional.pad(c.tokens, (0, width - c.tokens.shape[1]), value=PAD) for c in (self, other)]
-        return Canvas(torch.cat(tokens), torch.cat([self.length, other.length]), self.mask_id)
+
+        def both(name: str, value: int) -> Tensor:
+            parts = (getattr(canvas, name) for canvas in (self, other))
+            return torch.cat([torch.nn.functional.pad(x, (0, width - x.shape[1]), value=value) for x in parts])
+
+        length = torch.cat([self.length, other.length])
+        return Canvas(both("tokens", PAD), length, self.mask_id, both("revealed", -1))
 
     def view(self, start: Tensor, width: int) -> tuple[Tensor, Tensor]:
         """The block at each row's start: tokens and masked, both [P, W]; short tails are padded."""
@@ -95,12 +105,19 @@ class Canvas:
         tokens = self.tokens.gather(1, column.clamp(max=self.tokens.shape[1] - 1))
         return torch.where(inside, tokens, PAD), inside & (tokens == self.mask_id)
 
-    def write(self, start: Tensor, block: Tensor) -> Canvas:
-        """A new canvas with `block` [P, W] written at each row's start; columns past the row's end stay."""
+    def write(self, start: Tensor, block: Tensor, revealed: Tensor | None = None) -> Canvas:
+        """A new canvas with `block` [P, W] written at each row's start; columns past the row's end stay.
+
+        `revealed` [P, W] says at which step each was written; −1 leaves what was known.
+        """
         offset = torch.arange(self.tokens.shape[1], device=self.tokens.device) - start[:, None]  # [P, L]
         within = (offset >= 0) & (offset < block.shape[1]) & self.inside
-        written = block.gather(1, offset.clamp(0, block.shape[1] - 1))
-        return Canvas(torch.where(within, written, self.tokens), self.length, self.mask_id)
+        place = offset.clamp(0, block.shape[1] - 1)
+        tokens = torch.where(within, block.gather(1, place), self.tokens)
+        if revealed is None:
+            return Canvas(tokens, self.length, self.mask_id, self.revealed)
+        step = revealed.gather(1, place)
+        return Canvas(tokens, self.length, self.mask_id, torch.where(within & (step >= 0), step, self.revealed))
 
     def rows(self) -> list[list[int]]:
         """The tokens of each row, without padding."""

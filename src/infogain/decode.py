@@ -23,7 +23,7 @@ from infogain.schedule import Schedule
 from infogain.trace import StepEvent
 
 Observer = Callable[[StepEvent], None]
-MEMBERS = ("mask_id", "vocab_size", "block_causal", "device", "columns", "prefill")
+MEMBERS = ("mask_id", "vocab_size", "attention_block", "device", "columns", "prefill")
 
 
 def decode(
@@ -34,7 +34,7 @@ def decode(
     schedule: Schedule | Mapping[str, Any] | int = 1,
     block: int | None = None,
     order: str = "sequence",
-    eos_id: int | None = None,
+    eos_ids: int | Sequence[int] = (),
     seed: int = 0,
     seeds: Sequence[int] | None = None,
     observe: Observer | None = None,
@@ -46,16 +46,16 @@ def decode(
     canvas    rows with masks: Canvas.from_prompts(prompts, length, mask_id) or Canvas.infill(rows, mask_id)
     sampler   a sampler, its name, or a table of its name and options
     schedule  tokens per step, or a schedule: TokensPerStep(k), Steps(count, "linear" or "cosine")
-    block     columns decoded together, block after block; unset: all at once
+    block     columns decoded together, block after block; unset: all at once (block-causal models: their own width)
     order     of the blocks: "sequence" or "random"
-    eos_id    skip the blocks after one that holds this token; unset: never
+    eos_ids   skip the blocks after one that holds such a token; none: never
     seed      of the decode; `seeds` gives each row its own instead (a result's `seeds` repeat its rows)
     observe   called with one StepEvent per step, for progress and pictures
     trace     keep every candidate of every step in result.trace
 
     `decode(model, canvas, **result.recipe)` repeats a decode.
     """
-    recipe = Recipe(sampler, schedule, block, order, eos_id, seed)  # type: ignore[arg-type]  # Recipe parses names
+    recipe = Recipe(sampler, schedule, block, order, eos_ids, seed)  # type: ignore[arg-type]  # Recipe parses names
     return decode_lanes(model, [Lane(canvas, recipe, seeds)], observe=observe, trace=trace)[0]
 
 
@@ -75,10 +75,11 @@ def decode_lanes(
         raise InputError(f"the mask id must lie in the vocabulary of {model.vocab_size}; got {model.mask_id}.")
     if not lanes:
         raise InputError("decoding needs at least one lane; got none.")
-    if model.block_causal and len({lane.recipe.block for lane in lanes}) > 1:
+    lanes = [lane.fitted(model.attention_block) for lane in lanes]
+    if model.attention_block and len({lane.recipe.block for lane in lanes}) > 1:
         raise InputError("lanes of a block-causal model must share one block width: it is the model's attention block.")
     for lane in lanes:
-        lane.check(model.mask_id, model.vocab_size, model.block_causal)
+        lane.check(model.mask_id, model.vocab_size, model.attention_block is not None)
     batch = Batch(model, lanes, trace)
     try:
         while batch.live:

@@ -7,8 +7,8 @@ A prompt's hypotheses form a group and compete for its places; independent copie
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
@@ -24,6 +24,7 @@ class Lane:
     canvas: Canvas
     recipe: Recipe
     seeds: Sequence[int] | None = None  # of each row; unset: derived from the recipe's seed
+    stop: Callable[[int, list[int]], bool] | None = None  # (row, what it wrote so far): end here? Asked at block ends
 
     @property
     def rows(self) -> int:
@@ -43,6 +44,12 @@ class Lane:
         span = max(1, *(_span(masked) for masked in self.canvas.masked.tolist()))
         return min(self.recipe.block or span, span)
 
+    def fitted(self, attention_block: int | None) -> Lane:
+        """With the model's own block width where the recipe leaves it open and the model has one."""
+        if attention_block is None or self.recipe.block is not None:
+            return self
+        return replace(self, recipe=replace(self.recipe, block=attention_block))
+
     def check(self, mask_id: int, vocab_size: int, block_causal: bool) -> None:
         """Refuse what cannot be decoded, before any work is done."""
         canvas, recipe = self.canvas, self.recipe
@@ -60,20 +67,19 @@ class Lane:
         if not all(isinstance(seed, int) and -(2**63) <= seed < 2**63 for seed in self.row_seeds):
             raise InputError(f"seeds must be whole numbers of 64 bits; got {self.row_seeds!r:.80}.")
         recipe.sampler.check(vocab_size)
-        if recipe.eos_id is not None and (recipe.eos_id >= vocab_size or recipe.eos_id == mask_id):
+        if wrong := [eos for eos in recipe.eos_ids if eos >= vocab_size or eos == mask_id]:
             raise OptionError(
-                f"eos_id must be below the vocabulary of {vocab_size} and not the mask id {mask_id}; "
-                f"got {recipe.eos_id}."
-            )
-        if block_causal and recipe.block is None:
-            raise OptionError(
-                "a block-causal model decodes block by block; give the recipe a block, such as the 4 of SDAR."
+                f"eos_ids must be below the vocabulary of {vocab_size} and not the mask id {mask_id}; got {wrong[0]}."
             )
         if block_causal and recipe.order == "random":
             raise OptionError("a block-causal model needs order='sequence': a block cannot see what comes after it.")
-        if recipe.order == "random" and recipe.eos_id is not None and recipe.sampler.beam > 1:
+        if self.stop and (recipe.order == "random" or recipe.sampler.beam > 1):
             raise OptionError(
-                "order='random' with an eos_id needs a sampler that keeps one hypothesis, for each hypothesis would go "
+                "`stop` needs order='sequence' and a sampler that keeps one hypothesis; cut the finished text instead."
+            )
+        if recipe.order == "random" and recipe.eos_ids and recipe.sampler.beam > 1:
+            raise OptionError(
+                "order='random' with eos_ids needs a sampler that keeps one hypothesis, for each hypothesis would go "
                 "through other blocks. Use order='sequence', or width 1."
             )
 
@@ -93,10 +99,13 @@ class Group:
     length: int  # columns of its row
     blocks: deque[Block]  # still to come
     now: Block = Block(0, 0, 0)
+    kept: int = 0  # where the block before began
     filled: int = 0  # masks of the present block
+    steps: int = 0  # taken, over all blocks
     context: list[int] = field(default_factory=list)  # rows of the context its hypotheses stand on
 
     def next_block(self) -> None:
+        self.kept = self.now.start
         self.now, self.filled = self.blocks.popleft(), 0
 
     def stop(self) -> int:

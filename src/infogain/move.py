@@ -18,6 +18,13 @@ from infogain.schedule import Schedule
 from infogain.state import Candidates, Draft, State
 
 
+class Ends(NamedTuple):
+    """What ends a text, and where it may."""
+
+    ids: Tensor  # [E] of EOS tokens
+    column: Tensor  # [R, W] block columns that count: those that were masks
+
+
 class Verdict(NamedTuple):
     """All the host learns of a candidate: a row of whole numbers, most of them yes or no."""
 
@@ -53,8 +60,8 @@ class Move:
     p: Marginals | None = None  # of the going ones, once evaluated
 
     @classmethod
-    def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, stops: Tensor | None) -> Move:
-        """Fig. 2, step 1. `stops` holds the EOS at block columns where it would end the text, else −1. [R, W]"""
+    def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, ends: Ends | None) -> Move:
+        """Fig. 2, step 1: sample candidate actions."""
         a = sampler.propose(z, schedule.budget(z))
         draft = z.apply(a, immediate_cost(z, a))
         finishes = ~draft.masked.any(-1)
@@ -65,7 +72,7 @@ class Move:
             "commits": a.chosen.sum(-1),
             "distinct": torch.ones_like(finishes) if single else _distinct(a, draft, finishes),
             "finishes": finishes,
-            "stops": finishes & (draft.tokens == (-1 if stops is None else stops[a.parent])).any(-1),
+            "stops": finishes & _holds_eos(draft, ends, a.parent) if ends else torch.zeros_like(finishes),
             "no_distribution": (~z.p.entropy.isfinite() & z.masked).any(-1)[a.parent],
             "no_score": z.cost.isnan()[a.parent],
             "outside": (a.chosen & ~z.masked[a.parent]).any(-1),
@@ -95,6 +102,10 @@ class Move:
     def ahead(self) -> Draft:
         """The canvases that go on: what the model is to evaluate."""
         return self.draft.draft(self.going_index)
+
+
+def _holds_eos(draft: Draft, ends: Ends, parent: Tensor) -> Tensor:
+    return ((draft.tokens[..., None] == ends.ids).any(-1) & ends.column[parent]).any(-1)  # [M]
 
 
 def _distinct(a: Candidates, draft: Draft, finishes: Tensor) -> Tensor:

@@ -53,6 +53,8 @@ def accepted(kind: type, name: str) -> tuple[type, ...]:
 
 
 def _check_type(owner: str, field: dataclasses.Field[Any], value: Any, kinds: tuple[type, ...]) -> Any:
+    if typing.get_origin(kinds[0]) is tuple:
+        return _check_ids(owner, field, value)
     if isinstance(value, bool) and bool not in kinds:
         pass  # True is an int to Python, never to a user
     elif isinstance(value, int | float) and float in kinds and math.isfinite(value):
@@ -63,8 +65,20 @@ def _check_type(owner: str, field: dataclasses.Field[Any], value: Any, kinds: tu
     raise OptionError(f"{owner}: {field.name} must be {wanted}; got {value!r}.")
 
 
+def _check_ids(owner: str, field: dataclasses.Field[Any], value: Any) -> tuple[int, ...]:
+    """Several whole numbers; one alone and none at all may be written without brackets."""
+    several = () if value is None else (value,) if isinstance(value, int) else value
+    if not isinstance(several, list | tuple) or any(isinstance(x, bool) or not isinstance(x, int) for x in several):
+        raise OptionError(f"{owner}: {field.name} must be a list of whole numbers; got {value!r}.")
+    return tuple(several)
+
+
 def _check_rules(owner: str, field: dataclasses.Field[Any], value: Any) -> None:
     rules = field.metadata
+    if isinstance(value, tuple):
+        for part in value:
+            _check_rules(owner, field, part)
+        return
     if not rules or value is None:
         return
     needs = (
@@ -159,7 +173,7 @@ class Registry(Generic[T]):
 
 
 def plain(value: Options) -> Plain:
-    """A policy as a plain table: `parse` of it gives the value back. Unset (None) options are left out.
+    """A policy as a plain table: `parse` of it gives the value back. Unset options (None, an empty list) are left out.
 
     A class nobody registered is told by where it stands: it must not pass for the one it derives from.
     """
@@ -167,6 +181,8 @@ def plain(value: Options) -> Plain:
     table: Plain = {"name": value.name if "name" in vars(kind) else f"{kind.__module__}:{kind.__qualname__}"}
     for name in fields(type(value)):
         entry = getattr(value, name)
+        if isinstance(entry, tuple):
+            entry = list(entry) or None
         if entry is not None:
             table[name] = plain(entry) if isinstance(entry, Options) else entry
     return table

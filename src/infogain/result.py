@@ -18,6 +18,8 @@ class Result:
     tokens: Tensor  # [P, L] the filled canvas, right-padded
     length: Tensor  # [P] columns of each row
     generated: Tensor  # [P, L] columns that were masks
+    skipped: Tensor  # [P, L] those that came after the end of the text and were not written
+    revealed: Tensor  # [P, L] step of its row that wrote each column; −1 where none did
     cumulative_entropy: Tensor  # [P] H̃, Eq. 2
     forwards: Tensor  # [P] model calls each prompt took part in
     token_forwards: Tensor  # [P] columns run through the model for each prompt, all candidates counted
@@ -35,13 +37,13 @@ class Result:
 
     def rows(self) -> list[list[int]]:
         """The tokens of each row, prompt included, cut before the first EOS that was generated."""
-        eos_id = self.recipe.get("eos_id")
+        eos = set(self.recipe.get("eos_ids", ()))
         rows = []
-        columns = (self.tokens.tolist(), self.length.tolist(), self.generated.tolist())
-        for tokens, length, generated in zip(*columns, strict=True):
+        columns = (x.tolist() for x in (self.tokens, self.length, self.generated, self.skipped))
+        for tokens, length, generated, skipped in zip(*columns, strict=True):
             row = tokens[:length]
-            ends = [i for i, token in enumerate(row) if token == eos_id and generated[i]]
-            rows.append(row[: ends[0]] if ends else row)
+            ends = (i for i, token in enumerate(row) if (token in eos and generated[i]) or skipped[i])
+            rows.append(row[: next(ends, length)])
         return rows
 
     @property

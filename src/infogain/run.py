@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from infogain import noise
-from infogain.canvas import Canvas
+from infogain.canvas import PAD, Canvas
 from infogain.device import upload
 from infogain.errors import ContractError, NumericsError
 from infogain.lane import Lane, make_groups
 from infogain.marginals import Marginals
-from infogain.move import PROMISES, Move, Verdict
+from infogain.move import PROMISES, Ends, Move, Verdict
 from infogain.result import Result
 from infogain.state import Draft, State
 from infogain.trace import StepEvent, Trace
@@ -25,16 +25,22 @@ from infogain.trace import StepEvent, Trace
 
 @dataclass(frozen=True)
 class Opening:
-    """Hypotheses at the start of their next block."""
+    """Hypotheses between two blocks."""
 
     canvas: Canvas  # [H]
     members: list[int]  # group of each
     cost: Tensor  # [H]
+    row: Tensor | None = None  # [H] the context row of the block each has finished; None: none yet
+
+    def take(self, hypotheses: list[int]) -> Opening:
+        index = upload(hypotheses, self.cost.device)
+        row = None if self.row is None else self.row[index]
+        return Opening(self.canvas.take(index), [self.members[h] for h in hypotheses], self.cost[index], row)
 
 
 class Finished(NamedTuple):
     group: int
-    tokens: Tensor  # [L]
+    canvas: Canvas  # [1]
     cost: Tensor  # []
     complete: bool  # False: set aside when decoding broke off
 
@@ -51,6 +57,7 @@ class Run:
         self.done = 0  # masks filled, or skipped after an EOS
         self.canvas = lane.canvas.to(device)
         self.generated = self.canvas.masked  # [P, L]
+        self.eos_ids = upload(lane.recipe.eos_ids, device) if lane.recipe.eos_ids else None
         self.z: State | None = None
         self.members: list[int] = []  # group of each row of z: what z.group says, known to the host
         self.opening: Opening | None = None
@@ -60,7 +67,7 @@ class Run:
         self.trace = Trace(lane.recipe.plain(), lane.canvas.mask_id, lane.canvas.rows()) if trace else None
         prompts = self.canvas.take(upload([group.prompt for group in self.groups], device))
         nothing = torch.zeros(len(self.groups), dtype=torch.float64, device=device)
-        self._arrive(prompts, list(range(len(self.groups))), nothing, [False] * len(self.groups))
+        self._arrive(Opening(prompts, list(range(len(self.groups))), nothing), [False] * len(self.groups))
 
     @property
     def live(self) -> bool:
@@ -88,12 +95,14 @@ class Run:
             group=upload(opening.members, self.device),
             start=start,
             step=torch.zeros_like(start),
+            taken=upload([self.groups[g].steps for g in opening.members], self.device),
             steps=steps,
             total=masks,
             cost=opening.cost,
             seed=self._place_seeds(opening.members),
             tokens=tokens,
             masked=masked,
+            revealed=torch.full_like(tokens, -1),
         ).seen(p, before=(p,) * self.sampler.memory)
         self.z = self.z.join(z) if self.z else z
         self.members += opening.members
@@ -102,7 +111,7 @@ class Run:
     def propose(self) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
         assert self.z is not None
-        return Move.propose(self.z, self.sampler, self.schedule, self.canvas.mask_id, self._stops(self.z))
+        return Move.propose(self.z, self.sampler, self.schedule, self.canvas.mask_id, self._ends(self.z))
 
     def settle(self, move: Move, verdicts: list[Verdict]) -> None:
         """Take in what was read back of this lane's candidates, and keep the distinct ones."""
@@ -118,6 +127,7 @@ class Run:
                 raise self._error(ContractError, "candidates that compete must commit equally many tokens", verdict)
         for g, count in pace.items():
             self.groups[g].filled += count
+            self.groups[g].steps += 1
             self.done += count
         kept = [m for m, verdict in enumerate(verdicts) if verdict.distinct]
         move.verdicts = [verdicts[m] for m in kept]
@@ -133,9 +143,11 @@ class Run:
         going = self._advance(move, score)
         if move.finishing:
             ends = move.draft.draft(move.finishing_index)
-            rows = canvas.take(ends.row).write(ends.start, ends.tokens)
+            rows = canvas.take(ends.row).write(ends.start, ends.tokens, ends.revealed)
             stopped = [bool(move.verdicts[m].stops) for m in move.finishing]
-            self._arrive(rows, ending, ends.cost, stopped)
+            if self.lane.stop:
+                stopped = self._asked(rows, ending, stopped)
+            self._arrive(Opening(rows, ending, ends.cost, ends.row), stopped)
         event = StepEvent(
             lane=self.index,
             step=step,
@@ -156,10 +168,10 @@ class Run:
     def park(self, canvas: Canvas | None) -> None:
         """Set every hypothesis in flight aside as it is: decoding has broken off."""
         if self.z is not None and canvas is not None:
-            rows = canvas.take(self.z.row).write(self.z.start, self.z.tokens)
-            self._finish(rows, self.members, self.z.cost, complete=False)
+            rows = canvas.take(self.z.row).write(self.z.start, self.z.tokens, self.z.revealed)
+            self._finish(Opening(rows, self.members, self.z.cost), complete=False)
         if self.opening is not None:
-            self._finish(self.opening.canvas, self.opening.members, self.opening.cost, complete=False)
+            self._finish(self.opening, complete=False)
 
     def result(self, calls: int) -> Result:
         """The finished hypothesis of least H̃ for each prompt; less than a millionth of a nat is a tie, to the first."""
@@ -171,19 +183,21 @@ class Run:
             if rank[i] < rank[j]:
                 best[self.groups[h.group].prompt] = i
         chosen = [best[prompt] for prompt in range(self.lane.rows)]
-        tokens = torch.stack([self.finished[i].tokens[: self.canvas.tokens.shape[1]] for i in chosen])
-        skipped = self.generated & (tokens == self.canvas.mask_id)
-        if self.lane.recipe.eos_id is not None:
-            complete = upload([self.finished[i].complete for i in chosen], self.device).bool()
-            tokens = torch.where(skipped & complete[:, None], self.lane.recipe.eos_id, tokens)
+        columns = self.canvas.tokens.shape[1]
+        tokens = torch.cat([self.finished[i].canvas.tokens[:, :columns] for i in chosen])
+        masked = self.generated & (tokens == self.canvas.mask_id)
+        skipped = masked & upload([self.finished[i].complete for i in chosen], self.device).bool()[:, None]
+        tokens = torch.where(skipped, (*self.lane.recipe.eos_ids, PAD)[0], tokens)
         result = Result(
             tokens=tokens,
             length=self.canvas.length,
             generated=self.generated,
+            skipped=skipped,
+            revealed=torch.cat([self.finished[i].canvas.revealed[:, :columns] for i in chosen]),
             cumulative_entropy=torch.tensor([costs[i] for i in chosen], dtype=torch.float64),
             forwards=torch.tensor([self.forwards[prompt] for prompt in range(self.lane.rows)]),
             token_forwards=torch.tensor([self.token_forwards[prompt] for prompt in range(self.lane.rows)]),
-            committed=(self.generated & ~skipped).sum(-1),
+            committed=(self.generated & ~masked).sum(-1),
             calls=calls,
             seeds=self.lane.row_seeds,
             recipe=self.lane.recipe.plain(),
@@ -235,8 +249,9 @@ class Run:
             )
         return worth.double()
 
-    def _arrive(self, canvas: Canvas, members: list[int], cost: Tensor, stopped: list[bool]) -> None:
-        """Hypotheses between two blocks: those with more to write open the next one, the others are finished."""
+    def _arrive(self, arrived: Opening, stopped: list[bool]) -> None:
+        """Those with more to write open the next block, the others are finished."""
+        members = arrived.members
         for g, stops in groupby(range(len(members)), key=members.__getitem__):
             if all(stopped[h] for h in stops):
                 self.done += self.groups[g].stop()
@@ -245,32 +260,41 @@ class Run:
         ]
         done = sorted(set(range(len(members))) - set(more))
         if done:
-            index = upload(done, self.device)
-            self._finish(canvas.take(index), [members[h] for h in done], cost[index], complete=True)
+            self._finish(arrived.take(done), complete=True)
         if more:
-            going = [members[h] for h in more]
-            for g in set(going):
+            self.opening = arrived.take(more)
+            for g in set(self.opening.members):
                 self.groups[g].next_block()
-            index = upload(more, self.device)
-            self.opening = Opening(canvas.take(index), going, cost[index])
 
     def _place_seeds(self, members: list[int]) -> Tensor:
         """Every place of a group has a noise stream of its own; its first place has the group's. [R]"""
         place = [i for _, same in groupby(members) for i, _ in enumerate(same)]
         return noise.fork(self.seeds[upload(members, self.device)], noise.PLACE, upload(place, self.device))
 
-    def _finish(self, canvas: Canvas, members: list[int], cost: Tensor, complete: bool) -> None:
-        self.finished += [Finished(g, canvas.tokens[h], cost[h], complete) for h, g in enumerate(members)]
+    def _finish(self, done: Opening, complete: bool) -> None:
+        for h, g in enumerate(done.members):
+            self.finished.append(Finished(g, done.canvas.take(slice(h, h + 1)), done.cost[h], complete))
 
-    def _stops(self, z: State) -> Tensor | None:
-        """The EOS at block columns that were masks, −1 elsewhere; None where the recipe has no EOS. [R, W]"""
-        eos_id = self.lane.recipe.eos_id
-        if eos_id is None:
+    def _asked(self, canvas: Canvas, members: list[int], stopped: list[bool]) -> list[bool]:
+        """The same, and where the lane says that what was written ends the text. Reads the rows back."""
+        assert self.lane.stop is not None
+        prompts = [self.groups[g].prompt for g in members]
+        written = [
+            [token for token, new in zip(row, self.generated[prompt].tolist(), strict=False) if new]
+            for row, prompt in zip(canvas.tokens.tolist(), prompts, strict=True)
+        ]
+        ends = [row.index(canvas.mask_id) if canvas.mask_id in row else len(row) for row in written]
+        asked = zip(stopped, prompts, written, ends, strict=True)
+        return [was or self.lane.stop(prompt, row[:end]) for was, prompt, row, end in asked]
+
+    def _ends(self, z: State) -> Ends | None:
+        """What would end a text in these blocks; None where the recipe has no EOS."""
+        if self.eos_ids is None:
             return None
         generated = self.generated[z.group // self.sampler.copies]  # [R, L]
         last = torch.minimum(z.start + self.block, torch.full_like(z.start, generated.shape[1])) - 1
         column = z.column.minimum(last[:, None])  # past the block: its last column again
-        return torch.where(generated.gather(1, column) & (column == z.column), eos_id, -1)
+        return Ends(self.eos_ids, generated.gather(1, column) & (column == z.column))
 
     def groups_of(self, move: Move, candidates: Sequence[int]) -> list[int]:
         """The group of each of these candidates."""

@@ -23,12 +23,14 @@ class Draft:
     group: Tensor  # [R] hypotheses of one group compete for its places
     start: Tensor  # [R] first canvas column of the block
     step: Tensor  # [R] steps already taken in this block
+    taken: Tensor  # [R] steps already taken in all blocks
     steps: Tensor  # [R] steps the schedule allots to this block
     total: Tensor  # [R] masks the block began with
     cost: Tensor  # [R] H̃ so far (Eq. 2), over all blocks
     seed: Tensor  # [R]
     tokens: Tensor  # [R, W]
     masked: Tensor  # [R, W]
+    revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
 
     @property
     def left(self) -> Tensor:
@@ -70,9 +72,11 @@ class State(Draft):
         return replace(
             z,
             step=z.step + 1,
+            taken=z.taken + 1,
             cost=z.cost + cost,
             tokens=torch.where(a.chosen, a.tokens, z.tokens),
             masked=z.masked & ~a.chosen,
+            revealed=torch.where(a.chosen, z.taken[:, None], z.revealed),
         )
 
 

@@ -122,11 +122,11 @@ def test_flags_make_a_recipe() -> None:
     assert (table["sampler"]["name"], table["sampler"]["lam"]) == ("pc", 0.5)
     assert table["schedule"] == {"name": "steps", "count": 9, "shape": "cosine"}
     assert table["block"] == 4
-    assert recipe_of("-k", "3", "--order", "random", "--eos-id", "7", "--seed", "5").plain() | {"sampler": 0} == {
+    assert recipe_of("-k", "3", "--order", "random", "--eos-ids", "7,8", "--seed", "5").plain() | {"sampler": 0} == {
         "sampler": 0,
         "schedule": {"name": "tokens", "k": 3},
         "order": "random",
-        "eos_id": 7,
+        "eos_ids": [7, 8],
         "seed": 5,
     }
 

@@ -43,7 +43,7 @@ def test_hypotheses_that_stop_at_an_eos_are_told_apart(name: str, order: str) ->
     if name == "info-gain-beam":
         order = "sequence"  # the only one it takes with an EOS
     toy = parity()
-    result = decode(toy.model, toy.canvas(6), name, block=2, eos_id=1, order=order, seed=1)
+    result = decode(toy.model, toy.canvas(6), name, block=2, eos_ids=1, order=order, seed=1)
     story = told(result)
     costs = [story.best(prompt).cost for prompt in range(6)]
     assert costs == result.cumulative_entropy.tolist()

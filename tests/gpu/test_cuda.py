@@ -76,11 +76,13 @@ def steps_and_waits(model: Denoiser, lanes: list[Lane], monkeypatch: pytest.Monk
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
-@pytest.mark.parametrize("eos_id", [None, 1])
+@pytest.mark.parametrize("eos_ids", [(), (1, 2)])
 @pytest.mark.parametrize("sampler", ALL, ids=label)
-def test_the_host_waits_once_per_step(sampler: Sampler, eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_waits_once_per_step(
+    sampler: Sampler, eos_ids: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     lanes = [
-        Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_id=eos_id)),
+        Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_ids=eos_ids)),
         Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2)),
     ]
     steps, waits = steps_and_waits(ON_GPU, lanes, monkeypatch)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 import infogain
 from infogain import Canvas, OptionError, UnknownName
 from infogain.models.backbone import CACHES, Backbone, random_backbone
+from infogain.models.base import Past
 from infogain.models.spec import Spec
 from infogain.samplers import Sampler
 from tests.cases import ALL, label, rows, same_tokens
@@ -89,7 +93,8 @@ def test_look_ahead_keeps_one_cache_however_many_candidates(family: str, cache: 
     context, _ = model.prefill(canvas, [4, 4, 8, 0], WIDTH)
     per_row = {keys.k.shape[0] for keys in context.layers}
     assert per_row <= {4}
-    columns = canvas.tokens.shape[1] * SPECS[family].layers * SPECS[family].kv_heads * SPECS[family].head_dim
+    kept = 8 if SPECS[family].block else canvas.tokens.shape[1]  # block-causal: what lies before the last start
+    columns = kept * SPECS[family].layers * SPECS[family].kv_heads * SPECS[family].head_dim
     assert context.bytes == (0 if cache == "none" else 4 * columns * 2 * 8)
     grown: list[int] = []
     for n in (1, 8):
@@ -124,8 +129,51 @@ def test_a_block_causal_prefill_runs_what_it_counts() -> None:
     """What comes after the block is neither run nor kept."""
     model, canvas = model_of("sdar", None), canvas_of()
     context, _ = model.prefill(canvas, [4, 0, 0, 0], WIDTH)
-    assert {keys.k.shape[2] for keys in context.layers} == {8}
+    assert {keys.k.shape[2] for keys in context.layers} == {4}
     assert model.columns(12, 4, WIDTH) == (8, 4)
+
+
+class Forgetful:
+    """A block-causal model that keeps nothing: it reads every row anew when a block opens."""
+
+    def __init__(self, model: Backbone) -> None:
+        self.model = model
+        self.opened: list[list[int]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> Any:
+        _, logits = self.model.append(canvas, start, width, past)
+        context, anew = self.model.prefill(canvas, start, width)
+        inside = torch.tensor(start)[:, None] + torch.arange(width) < canvas.length[:, None]
+        assert torch.allclose(logits[inside], anew[inside], atol=1e-9)
+        self.opened.append(list(past.kept))
+        return context, anew
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        return self.model(tokens, context, row, most)
+
+
+@pytest.mark.parametrize("sampler", ALL[::3], ids=label)
+def test_finished_blocks_are_appended_exactly(sampler: Sampler) -> None:
+    """Storing a block while the next one opens gives what reading the whole row again gives; gaps and beams too."""
+    model, mask = model_of("sdar", None), BASE.mask_id
+    gap = [[1, 2, *[mask] * 5, *range(3, 12), mask, mask], [5, *[mask] * 11]]
+    forgetful = Forgetful(model)
+    for canvas in (canvas_of(), Canvas.infill(gap, mask)):
+        kept = infogain.decode(model, canvas, sampler, schedule=2, seed=3)
+        anew = infogain.decode(forgetful, canvas, sampler, schedule=2, seed=3)
+        assert torch.equal(kept.tokens, anew.tokens)
+    assert forgetful.opened, "no row ever opened a second block"
+
+
+def test_appending_runs_the_finished_block_and_the_next_one() -> None:
+    model = model_of("sdar", None)
+    canvas = Canvas.from_prompts([[1, 2, 3, 4, 5]], 9, BASE.mask_id)  # blocks at 4, 8 and 12
+    result = infogain.decode(model, canvas, "ar", schedule=4)
+    assert result.forwards.tolist() == [3]
+    assert result.token_forwards.tolist() == [8 + 8 + 6], "the prompt with the first block, then two blocks at a time"
 
 
 def test_policies_that_do_not_fit_are_refused() -> None:

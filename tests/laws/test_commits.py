@@ -11,7 +11,7 @@ import infogain
 from infogain import Canvas, Result, Steps
 from infogain.samplers import Sampler
 from infogain.schedule import Schedule, TokensPerStep
-from tests.cases import ALL, LAYOUTS, LENGTH, MODEL, Layout, label
+from tests.cases import ALL, LAYOUTS, LENGTH, MODEL, Layout, label, rows
 
 SCHEDULES: list[Schedule] = [
     TokensPerStep(1),
@@ -116,3 +116,19 @@ def test_random_block_order_visits_every_block_once(sampler: Sampler) -> None:
         assert sorted(visits) == [0, 2, 4, 6]
         orders.add(tuple(visits))
     assert len(orders) > 1
+
+
+@pytest.mark.parametrize("order", ["sequence", "random"])
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_every_written_column_knows_its_step(sampler: Sampler, order: str) -> None:
+    """Steps are those of the row, over all its blocks: 0, 1, 2 … without a gap, whatever stands beside it."""
+    canvas = LAYOUTS[4].canvas(MODEL, infill=True)
+    result = infogain.decode(MODEL, canvas, sampler, schedule=2, block=3, order=order)
+    assert torch.equal(result.revealed >= 0, canvas.masked)
+    for i, steps in enumerate(result.revealed.tolist()):
+        seen = [step for step in steps if step >= 0]
+        assert set(seen) == set(range(max(seen) + 1))
+        alone = infogain.decode(
+            MODEL, rows(canvas, [i]), sampler, schedule=2, block=3, order=order, seeds=[result.seeds[i]]
+        )
+        assert alone.revealed[0].tolist() == steps[: alone.revealed.shape[1]]

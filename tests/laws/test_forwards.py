@@ -77,9 +77,9 @@ class NoReadBack(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-@pytest.mark.parametrize("eos_id", [None, 1])
+@pytest.mark.parametrize("eos_ids", [(), (1, 2)])
 @pytest.mark.parametrize("sampler", ALL, ids=label)
-def test_one_read_back_per_step(sampler: Sampler, eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_read_back_per_step(sampler: Sampler, eos_ids: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """One small tensor per step: at most one number per candidate, and nothing else ever."""
     layout = LAYOUTS[-1]
     sizes: list[int] = []
@@ -91,7 +91,7 @@ def test_one_read_back_per_step(sampler: Sampler, eos_id: int | None, monkeypatc
 
     monkeypatch.setattr(batch, "read_back", counted)
     lanes = batch.Batch(
-        MODEL, [infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_id=eos_id))], True
+        MODEL, [infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_ids=eos_ids))], True
     )
     steps = 0
     with torch.inference_mode(), NoReadBack():

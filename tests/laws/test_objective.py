@@ -26,7 +26,8 @@ def state(model: Tabular, tokens: Tensor) -> State:
     canvas = Canvas(tokens, torch.full([rows], width), model.mask_id)
     zero = torch.zeros(rows, dtype=torch.int64)
     _, logits = model.prefill(canvas, [0] * rows, width)
-    draft = Draft(zero, zero, zero, zero, zero + 1, zero + width, zero.double(), zero, tokens, canvas.masked)
+    cost = zero.double()
+    draft = Draft(zero, zero, zero, zero, zero, zero + 1, zero + width, cost, zero, tokens, canvas.masked, tokens)
     return draft.seen(Marginals.of(logits, model.mask_id))
 
 

@@ -133,7 +133,7 @@ def random_case(rng: random.Random) -> dict[str, Any]:
         "options": options,
         "k": rng.choice([1, 1, 2]),
         "block": rng.choice([3, 6]),
-        "eos_id": rng.choice([None, 1]),
+        "eos_ids": rng.choice([None, 1]),
     }
 
 
@@ -147,8 +147,8 @@ def test_the_loop_is_the_blackboard(number: int) -> None:
     sampler = InfoGainBeam(**case["options"])
     canvas = Canvas.infill([row], model.mask_id)
     result = infogain.decode(
-        model, canvas, sampler, schedule=case["k"], block=case["block"], eos_id=case["eos_id"], seeds=[seed]
+        model, canvas, sampler, schedule=case["k"], block=case["block"], eos_ids=case["eos_ids"], seeds=[seed]
     )
-    rows, cost = Reference(model, sampler, case["k"], seed, case["eos_id"]).decode(row, case["block"])
+    rows, cost = Reference(model, sampler, case["k"], seed, case["eos_ids"]).decode(row, case["block"])
     assert float(result.cumulative_entropy) == pytest.approx(cost, abs=1e-9)
     assert result.tokens[0].tolist() in rows

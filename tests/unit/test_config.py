@@ -36,7 +36,7 @@ def test_every_sampler_comes_back_exactly(name: str, tmp_path: Path) -> None:
 
 def test_awkward_values_come_back_exactly(tmp_path: Path) -> None:
     base = Confidence(tau_token=0.1 + 0.2, tau_pos=5e-324, top_k=7, of="drawn")
-    assert_round_trip(Recipe(BestOfN(3, BestOfN(2, base)), TokensPerStep(1), eos_id=0), tmp_path / "r.toml")
+    assert_round_trip(Recipe(BestOfN(3, BestOfN(2, base)), TokensPerStep(1), eos_ids=(0,)), tmp_path / "r.toml")
 
 
 def test_there_are_shipped_recipes() -> None:

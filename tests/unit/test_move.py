@@ -21,7 +21,9 @@ def drafts(tokens: list[list[int]], cost: list[float], row: list[int] | None = N
     zero = torch.zeros(len(tokens), dtype=torch.int64)
     spent = torch.tensor(cost, dtype=torch.float64)
     rows = torch.tensor(row) if row else zero
-    return Draft(rows, zero, zero, zero, zero + 9, zero + table.shape[1], spent, zero, table, table == MASK)
+    return Draft(
+        rows, zero, zero, zero, zero, zero + 9, zero + table.shape[1], spent, zero, table, table == MASK, table
+    )
 
 
 def distinct(draft: Draft, parent: list[int]) -> list[bool]:

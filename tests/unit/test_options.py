@@ -74,7 +74,7 @@ def test_bad_options_say_what_must_hold(name: str, options: dict[str, object], t
     [
         ({"block": 0}, "block must be at least 1"),
         ({"order": "zigzag"}, "'zigzag'"),
-        ({"eos_id": -1}, "eos_id must be at least 0"),
+        ({"eos_ids": -1}, "eos_ids must be at least 0"),
         ({"seed": 1.5}, "seed must be int"),
     ],
 )
@@ -85,7 +85,7 @@ def test_bad_recipes_say_what_must_hold(options: dict[str, object], text: str) -
 
 @pytest.mark.parametrize("sampler", ALL, ids=label)
 def test_a_recipe_survives_its_plain_form(sampler: infogain.samplers.Sampler) -> None:
-    recipe = Recipe(sampler, infogain.Steps(9, "cosine"), block=4, order="random", eos_id=3, seed=5)
+    recipe = Recipe(sampler, infogain.Steps(9, "cosine"), block=4, order="random", eos_ids=(3, 4), seed=5)
     assert Recipe.of(recipe.plain()) == recipe
     assert parse(plain(sampler)) == sampler
 

@@ -78,7 +78,7 @@ def test_progress_counts_what_an_eos_skips() -> None:
     for name in ("entropy", "info-gain-beam", "best-of-n"):
         events: list[StepEvent] = []
         canvas = Canvas.from_prompts([[]] * 5, 8, model.mask_id)
-        infogain.decode(model, canvas, name, block=2, eos_id=1, observe=events.append)
+        infogain.decode(model, canvas, name, block=2, eos_ids=1, observe=events.append)
         assert events[-1].done == events[-1].total
 
 
@@ -104,8 +104,8 @@ def test_a_canvas_without_masks_is_done() -> None:
         (CANVAS, {"block": 10**30}, "block must be at most"),
         (Canvas(torch.tensor([[0, -1]]), torch.tensor([2]), 3), {}, "the canvas holds -1 to 0"),
         (Canvas(torch.tensor([[0, 3]]), torch.tensor([3]), 3), {}, "between 1 and the canvas's 2 columns"),
-        (CANVAS, {"eos_id": 3}, "not the mask id 3"),
-        (CANVAS, {"eos_id": 44}, "below the vocabulary"),
+        (CANVAS, {"eos_ids": 3}, "not the mask id 3"),
+        (CANVAS, {"eos_ids": 44}, "below the vocabulary"),
         (CANVAS, {"schedule": 0}, "k must be at least 1"),
         (CANVAS, {"block": 0}, "block must be at least 1"),
         (CANVAS, {"schedule": infogain.Steps(1), "block": 2}, "1 steps for 3 blocks"),
@@ -114,7 +114,7 @@ def test_a_canvas_without_masks_is_done() -> None:
 )
 def test_bad_input_is_refused_before_any_work(canvas: Canvas, options: dict[str, object], text: str) -> None:
     class Untouchable:
-        mask_id, vocab_size, block_causal, device = 3, 4, False, torch.device("cpu")
+        mask_id, vocab_size, attention_block, device = 3, 4, None, torch.device("cpu")
         columns = prefill = None
 
     with pytest.raises(InputError, match=text):
@@ -123,7 +123,7 @@ def test_bad_input_is_refused_before_any_work(canvas: Canvas, options: dict[str,
 
 def test_a_model_without_room_for_its_mask_is_refused() -> None:
     class Odd:
-        mask_id, vocab_size, block_causal, device = 7, 4, False, torch.device("cpu")
+        mask_id, vocab_size, attention_block, device = 7, 4, None, torch.device("cpu")
         columns = prefill = None
 
     with pytest.raises(InputError, match="mask id must lie in the vocabulary of 4; got 7"):
@@ -134,7 +134,7 @@ def test_a_model_without_room_for_its_mask_is_refused() -> None:
 
 def test_block_causal_lanes_share_their_width() -> None:
     class Causal:
-        mask_id, vocab_size, block_causal, device = 3, 4, True, torch.device("cpu")
+        mask_id, vocab_size, attention_block, device = 3, 4, 2, torch.device("cpu")
         columns = prefill = None
 
     lanes = [Lane(CANVAS, Recipe("ar", block=block)) for block in (2, 4)]  # type: ignore[arg-type]
@@ -166,12 +166,15 @@ print("ok")
     assert done.stdout == "ok\n", done.stderr
 
 
-def result_of(finished: list[tuple[list[int], float, bool]], eos_id: int | None = None) -> infogain.Result:
+def result_of(finished: list[tuple[list[int], float, bool]], eos_ids: tuple[int, ...] = ()) -> infogain.Result:
     """The result of one prompt whose copies ended so: tokens, H̃, complete."""
     sampler = make("best-of-n", n=len(finished), base="entropy")
-    lane = Lane(Canvas.from_prompts([[]], 3, MODEL.mask_id), Recipe(sampler, eos_id=eos_id))
+    lane = Lane(Canvas.from_prompts([[]], 3, MODEL.mask_id), Recipe(sampler, eos_ids=eos_ids))
     run = Run(lane, 0, aligned=False, device=torch.device("cpu"), trace=False)
-    run.finished = [Finished(g, torch.tensor(t), torch.tensor(c), done) for g, (t, c, done) in enumerate(finished)]
+    run.finished = [
+        Finished(g, Canvas(torch.tensor([t]), torch.tensor([3]), MODEL.mask_id), torch.tensor(c), done)
+        for g, (t, c, done) in enumerate(finished)
+    ]
     return run.result(calls=0)
 
 
@@ -183,8 +186,8 @@ def test_the_least_h_is_returned_the_first_of_equals_and_whole_ones_before_the_r
 
 
 def test_masks_that_were_skipped_become_eos_but_those_not_reached_stay() -> None:
-    assert result_of([([0, 1, 3], 1.0, True)], eos_id=1).tokens.tolist() == [[0, 1, 1]]
-    assert result_of([([0, 0, 3], 1.0, False)], eos_id=1).tokens.tolist() == [[0, 0, 3]]
+    assert result_of([([0, 1, 3], 1.0, True)], eos_ids=(1,)).tokens.tolist() == [[0, 1, 1]]
+    assert result_of([([0, 0, 3], 1.0, False)], eos_ids=(1,)).tokens.tolist() == [[0, 0, 3]]
 
 
 def test_rows_that_wait_for_their_next_block_are_kept_when_decoding_breaks_off() -> None:

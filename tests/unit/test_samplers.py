@@ -31,9 +31,8 @@ def state(
     masked = masked or [True] * len(p)
     zero = torch.zeros(1, dtype=torch.int64)
     tokens = torch.zeros(1, len(p), dtype=torch.int64)
-    draft = Draft(
-        zero, zero, zero, zero + step, zero + 9, zero + len(p), zero.double(), zero, tokens, torch.tensor([masked])
-    )
+    left, cost = torch.tensor([masked]), zero.double()
+    draft = Draft(zero, zero, zero, zero + step, zero, zero + 9, zero + len(p), cost, zero, tokens, left, tokens)
     before = tuple(Marginals.of(torch.tensor([q], dtype=torch.float64).log(), 99) for q in past)
     return draft.seen(Marginals.of(torch.tensor([p], dtype=torch.float64).log(), 99), before)
 

@@ -23,7 +23,8 @@ def run(schedule: Schedule, masks: int) -> list[int]:
         masked = torch.arange(masks)[None] < left
         one = torch.ones(1, dtype=torch.int64)
         p = Marginals.of(torch.zeros(1, masks, 2), 5)
-        z = Draft(one, one, one, number, one * steps, one * masks, one.double(), one, masked.long(), masked).seen(p)
+        zeros = masked.long() * 0
+        z = Draft(one, one, one, number, one, one * steps, one * masks, one.double(), one, zeros, masked, zeros).seen(p)
         budgets.append(int(schedule.budget(z)))
         left -= budgets[-1]
     return budgets

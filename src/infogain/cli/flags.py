@@ -16,8 +16,27 @@ from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
 from infogain.schedule import SCHEDULES, Steps, TokensPerStep
 
-TYPES: dict[type, click.ParamType[Any]] = {int: click.INT, float: click.FLOAT, bool: click.BOOL, str: click.STRING}
-RECIPE_FIELDS = ("block", "order", "eos_id", "seed")
+
+class Ids(click.ParamType[tuple[int, ...]]):
+    """Whole numbers with commas between them."""
+
+    name = "ids"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        try:
+            return tuple(int(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"whole numbers with commas between them, such as 2,5; got {value!r}", param, ctx)
+
+
+TYPES: dict[Any, click.ParamType[Any]] = {
+    int: click.INT,
+    float: click.FLOAT,
+    bool: click.BOOL,
+    str: click.STRING,
+    tuple[int, ...]: Ids(),
+}
+RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

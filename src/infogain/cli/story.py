@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -22,7 +22,7 @@ class Hypothesis:
     path: tuple[tuple[int, float], ...] = ((0, 0.0),)  # tokens written and H̃, after each step
     stopped: bool = False  # its block ended with an EOS
 
-    def after(self, row: Row, candidate: Candidate, eos_id: int | None) -> Hypothesis:
+    def after(self, row: Row, candidate: Candidate, eos_ids: Sequence[int]) -> Hypothesis:
         tokens = list(self.tokens)
         for column, token in zip(candidate.columns, candidate.tokens, strict=True):
             tokens[column] = token
@@ -33,7 +33,7 @@ class Hypothesis:
             entropy={**self.entropy, **dict(zip(row.columns, row.entropy, strict=True))},
             fresh=frozenset(candidate.columns),
             path=(*self.path, (self.path[-1][0] + len(candidate.columns), candidate.cost)),
-            stopped=self.stopped or (ends_block and eos_id in tokens[row.start :]),
+            stopped=self.stopped or (ends_block and not set(eos_ids).isdisjoint(tokens[row.start :])),
         )
 
 
@@ -43,7 +43,7 @@ class Story:
         self.mask_id = trace.mask_id
         self.prompts = trace.canvas
         self.step = 0  # steps followed
-        self._eos_id = trace.recipe.get("eos_id")
+        self._eos_ids: Sequence[int] = trace.recipe.get("eos_ids", ())
         self._live = Trace(trace.recipe, trace.mask_id, trace.canvas)  # reads the events of a decode
         self._groups: dict[tuple[int, int], list[Hypothesis]] = {}  # by prompt and independent copy
         self._winner: dict[int, int] = {}  # the copy each prompt's answer comes from, where the end is known
@@ -75,7 +75,7 @@ class Story:
         stopped = [h for h in before if h.stopped] if len(before) != len(rows) else []
         going = [h for h in before if h not in stopped]
         after = [
-            parent.after(row, candidate, self._eos_id)
+            parent.after(row, candidate, self._eos_ids)
             for parent, row in zip(going, rows, strict=True)
             for candidate in row.candidates
             if candidate.kept

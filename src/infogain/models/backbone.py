@@ -17,6 +17,7 @@ from torch import Tensor
 from infogain.canvas import PAD, Canvas, block_columns
 from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
+from infogain.models.base import Past
 from infogain.models.spec import Spec
 from infogain.models.transformer import Keys, Shared, Transformer
 
@@ -36,13 +37,13 @@ PER_COLUMN = ("tokens", "frozen")
 
 @dataclass(frozen=True)
 class BackboneContext:
-    layers: list[Keys]  # of all canvas columns; empty where nothing is frozen
+    layers: list[Keys]  # of F columns; empty where nothing is frozen
     tokens: Tensor  # [C, L] the canvas as it was read
     length: Tensor  # [C]
     start: Tensor  # [C] of the block
     first: Tensor  # [C] of the live window
     last: Tensor  # [C] one past it
-    frozen: Tensor  # [C, L] columns outside the window that the block sees
+    frozen: Tensor  # [C, F] those outside the window that the block sees
     width: int  # of the widest window
 
     @property
@@ -57,14 +58,12 @@ class BackboneContext:
         return replace(self, layers=layers, **picked)
 
     def join(self, other: Self) -> Self:
-        columns = max(self.tokens.shape[1], other.tokens.shape[1])
         layers = [
-            Keys(*(torch.cat([_widen(a, columns, 2), _widen(b, columns, 2)]) for a, b in zip(x, y, strict=True)))
+            Keys(*(_stack(a, b, 2) for a, b in zip(x, y, strict=True)))
             for x, y in zip(self.layers, other.layers, strict=True)
         ]
-        pairs = {name: (getattr(self, name), getattr(other, name)) for name in (*PER_COLUMN, *PER_ROW)}
-        wide = {name: torch.cat([_widen(x, columns, 1) for x in pairs[name]]) for name in PER_COLUMN}
-        rest = {name: torch.cat(pairs[name]) for name in PER_ROW}
+        wide = {name: _stack(getattr(self, name), getattr(other, name), 1) for name in PER_COLUMN}
+        rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in PER_ROW}
         return replace(self, layers=layers, width=max(self.width, other.width), **wide, **rest)
 
 
@@ -73,7 +72,7 @@ class Backbone:
 
     def __init__(self, transformer: Transformer, cache: str | None = None) -> None:
         self.transformer, self.spec = transformer, transformer.spec
-        if self.block_causal and cache is not None:
+        if self.attention_block and cache is not None:
             raise OptionError(
                 f"{self.spec.family} is block-causal and its cache is exact; cache must be unset, got {cache!r}."
             )
@@ -90,8 +89,8 @@ class Backbone:
         return self.spec.vocab_size
 
     @property
-    def block_causal(self) -> bool:
-        return self.spec.block is not None
+    def attention_block(self) -> int | None:
+        return self.spec.block
 
     @property
     def device(self) -> torch.device:
@@ -99,27 +98,28 @@ class Backbone:
 
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         first, last = self._window(length, start, width)
-        return min(start + width, length) if self.block_causal else length, last - first
+        return min(start + width, length) if self.attention_block else length, last - first
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
+        return self._open(canvas, start, width, past)
 
     def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
-        columns = canvas.tokens.shape[1]
-        if self.block_causal:  # no block sees what comes after it, so that is not run
-            columns = min(columns, max(start) + width)
-        tokens, inside = canvas.tokens[:, :columns], canvas.inside[:, :columns]
-        column = torch.arange(columns, device=self.device)[None]
-        visible = inside[:, None]
-        if self.block_causal:
-            block = column[0] // width
-            visible = visible & (block <= block[:, None])
-        x, layers = self.transformer.prefill(tokens, column, visible)
-        windows = [self._window(columns, at, width) for at in start]
+        return self._open(canvas, start, width, None)
+
+    def _open(
+        self, canvas: Canvas, start: Sequence[int], width: int, past: Past | None
+    ) -> tuple[BackboneContext, Tensor]:
+        windows = [self._window(canvas.tokens.shape[1], at, width) for at in start]
         begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
-        frozen = inside & ((column < first[:, None]) | (column >= last[:, None]))
-        if self.block_causal:  # what comes after the block is not seen
-            frozen &= column < first[:, None]
+        if self.attention_block:
+            since, x, layers, frozen = self._go_on(canvas, start, width, past)
+        else:
+            since, column = torch.zeros_like(begin), torch.arange(canvas.tokens.shape[1], device=self.device)[None]
+            x, layers = self.transformer.prefill(canvas.tokens, column, canvas.inside[:, None])
+            frozen = canvas.inside & ((column < first[:, None]) | (column >= last[:, None]))
         context = BackboneContext(
             layers=[] if self.cache == "none" else layers,
-            tokens=tokens,
+            tokens=canvas.tokens,
             length=canvas.length,
             start=begin,
             first=first,
@@ -127,7 +127,35 @@ class Backbone:
             frozen=frozen,
             width=max(b - a for a, b in windows),
         )
-        return context, self._read(x, begin, torch.zeros_like(begin), width)
+        return context, self._read(x, begin, since, width)
+
+    def _go_on(
+        self, canvas: Canvas, start: Sequence[int], width: int, past: Past | None
+    ) -> tuple[Tensor, Tensor, list[Keys], Tensor]:
+        """Block-causal: one forward from where the finished block began to the end of the one that opens.
+
+        No block sees what comes after it, so what is kept of earlier blocks stays exact, and nothing further is run.
+        Returns the first column of each row that ran, its activations, and all that lies before the opening block.
+        """
+        kept = past.kept if past else [0] * len(start)
+        finished = max(at - before for at, before in zip(start, kept, strict=True))
+        since = upload(kept, self.device)
+        tokens, _ = canvas.view(since, finished + width)
+        column = block_columns(since, finished + width)  # [C, S]
+        inside, block = column < canvas.length[:, None], column // width
+        visible = inside[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
+        done = inside & (column < upload(start, self.device)[:, None])
+        if past is None:
+            x, layers = self.transformer.prefill(tokens, column, visible)
+            before = done[:, :0]
+        else:
+            earlier = [Keys(keys.k[past.row], keys.v[past.row]) for keys in past.context.layers]
+            before = past.context.frozen[past.row]
+            seen = before[:, None].expand(-1, column.shape[1], -1)
+            x, layers = self.transformer.prefill(tokens, column, torch.cat([seen, visible], -1), earlier)
+        columns = before.shape[1] + finished
+        layers = [Keys(keys.k[:, :, :columns], keys.v[:, :, :columns]) for keys in layers]
+        return since, x, layers, torch.cat([before, done[:, :finished]], -1)
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         start, first = context.start[row], context.first[row]
@@ -162,9 +190,11 @@ def _share(context: BackboneContext, row: Tensor, most: int) -> Shared:
     return Shared(context.layers, context.frozen, grid.view(rows, most), place)
 
 
-def _widen(x: Tensor, size: int, dim: int) -> Tensor:
-    padding = [0] * (2 * (x.ndim - dim - 1)) + [0, size - x.shape[dim]]
-    return torch.nn.functional.pad(x, padding, value=PAD)
+def _stack(a: Tensor, b: Tensor, dim: int) -> Tensor:
+    """The rows of both; the one with fewer columns (dimension `dim`) is padded."""
+    size = max(a.shape[dim], b.shape[dim])
+    right = [[0] * (2 * (x.ndim - dim - 1)) + [0, size - x.shape[dim]] for x in (a, b)]
+    return torch.cat([torch.nn.functional.pad(x, pad, value=PAD) for x, pad in zip((a, b), right, strict=True)])
 
 
 def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None) -> Backbone:

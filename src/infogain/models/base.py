@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -21,6 +21,14 @@ class Context(Protocol):
         """These rows followed by the other's: some have opened a block."""
 
 
+class Past(NamedTuple):
+    """Where rows that open their next block stood in the one they have finished."""
+
+    context: Any
+    row: Tensor  # [C] of that context
+    kept: Sequence[int]  # [C] where the finished block began: what lies before is kept
+
+
 class Denoiser(Protocol):
     """A masked diffusion model. Logits it returns are handed over: the loop may write to them."""
 
@@ -32,8 +40,8 @@ class Denoiser(Protocol):
         """Ids the model knows, the mask included."""
 
     @property
-    def block_causal(self) -> bool:
-        """Attention sees earlier blocks and its own, counted from column 0; the attention block is the decode block."""
+    def attention_block(self) -> int | None:
+        """Unset: every column sees every other. Set: the model is block-causal, see `BlockCausal`."""
 
     @property
     def device(self) -> torch.device: ...
@@ -48,4 +56,17 @@ class Denoiser(Protocol):
         """Logits of candidate blocks, each over the context row it names. [M, W], [M] -> [M, W, V]
 
         No context row is named by more than `most` candidates: known to the host, so that they can be packed.
+        """
+
+
+class BlockCausal(Denoiser, Protocol):
+    """A column sees earlier blocks and its own, counted from column 0.
+
+    The attention block is the decode block, and `attention_block` the width the model was trained with.
+    """
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
+        """`prefill` for rows that have finished a block: it is stored and the next one opened in one forward.
+
+        No block sees what comes after it, so what was kept stays exact. Columns before `past.kept` are not run again.
         """

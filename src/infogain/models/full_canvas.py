@@ -33,7 +33,7 @@ class FullCanvas:
     [B, L] is False at padding, which must not be attended to. Put the network in eval mode yourself.
     """
 
-    block_causal = False
+    attention_block = None
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from torch import Tensor
 from infogain.canvas import Canvas, block_columns
 from infogain.device import upload
 from infogain.errors import InputError
+from infogain.models.base import Past
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Tabular:
     likely. Rows shorter than the table are marginalised: their missing columns stay unknown.
     """
 
-    def __init__(self, sequences: Tensor, weights: Tensor, mask_id: int, block_causal: bool = False) -> None:
+    def __init__(self, sequences: Tensor, weights: Tensor, mask_id: int, attention_block: int | None = None) -> None:
         if sequences.ndim != 2 or sequences.shape[0] == 0 or weights.shape != sequences.shape[:1]:
             raise InputError(
                 f"a table needs sequences [S, L] and weights [S], S at least 1; "
@@ -56,7 +57,7 @@ class Tabular:
         self.sequences = sequences
         self.weights = weights.double()
         self.mask_id = mask_id
-        self.block_causal = block_causal
+        self.attention_block = attention_block
         self.vocab_size = max(int(sequences.max()), mask_id) + 1
         # [S, L·V]: row s marks the tokens of sequence s
         self._one_hot = torch.nn.functional.one_hot(sequences, self.vocab_size).double().flatten(1)
@@ -78,6 +79,9 @@ class Tabular:
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         return length, length  # it reads the whole row every time
 
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[TabularContext, Tensor]:
+        return self.prefill(canvas, start, width)
+
     def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[TabularContext, Tensor]:
         columns = canvas.tokens.shape[1]
         if columns > self.length:
@@ -86,7 +90,7 @@ class Tabular:
         known = canvas.inside & (canvas.tokens != self.mask_id)
         in_block = (column >= first) & (column < first + width)
         outside = known & ~in_block
-        if self.block_causal:  # what comes after the block is not seen
+        if self.attention_block:  # what comes after the block is not seen
             outside &= column < first
         fits = canvas.tokens[:, None] == self.sequences[:, :columns]  # [C, S, L]
         agrees = (fits | ~outside[:, None]).all(-1)

@@ -7,7 +7,9 @@ heads, D head dimension.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -25,6 +27,9 @@ class Keys(NamedTuple):
 
     k: Tensor
     v: Tensor
+
+    def after(self, earlier: Keys) -> Keys:
+        return Keys(*(torch.cat(pair, 2) for pair in zip(earlier, self, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -48,24 +53,30 @@ class Transformer(nn.Module):
 
     def forward(self, tokens: Tensor, column: Tensor, visible: Tensor, shared: Shared | None = None) -> Tensor:
         """The last layer's activations. tokens, column [B, Q]; visible [B, Q or 1, Q] -> [B, Q, hidden]"""
-        return self._run(tokens, column, visible, shared, None)
 
-    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor) -> tuple[Tensor, list[Keys]]:
-        """The same, and every layer's keys and values."""
+        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
+            return attend(q, own, visible) if shared is None else attend_shared(q, own, visible, shared, i)
+
+        return self._run(tokens, column, mix)
+
+    def prefill(
+        self, tokens: Tensor, column: Tensor, visible: Tensor, earlier: Sequence[Keys] = ()
+    ) -> tuple[Tensor, list[Keys]]:
+        """The same, and every layer's keys and values: those of `earlier` columns of the row, then its own."""
         kept: list[Keys] = []
-        return self._run(tokens, column, visible, None, kept), kept
 
-    def _run(
-        self, tokens: Tensor, column: Tensor, visible: Tensor, shared: Shared | None, kept: list[Keys] | None
-    ) -> Tensor:
-        x = self.embed(tokens)
+        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
+            kept.append(own.after(earlier[i]) if earlier else own)
+            return attend(q, kept[i], visible)
+
+        return self._run(tokens, column, mix), kept
+
+    def _run(self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, Keys], Tensor]) -> Tensor:
+        x: Tensor = self.embed(tokens)
         angles = rotary_angles(column, self.spec, x.dtype)
         for i, layer in enumerate(self.layers):
-            x, keys = layer(x, angles, visible, shared, i)
-            if kept is not None:
-                kept.append(keys)
-        out: Tensor = x
-        return out
+            x = layer(x, angles, partial(mix, i))
+        return x
 
     def logits(self, x: Tensor) -> Tensor:
         x = self.norm(x)
@@ -89,18 +100,16 @@ class Layer(nn.Module):
         self.up = nn.Linear(spec.hidden, spec.intermediate, bias=False)
         self.down = nn.Linear(spec.intermediate, spec.hidden, bias=False)
 
-    def forward(
-        self, x: Tensor, angles: tuple[Tensor, Tensor], visible: Tensor, shared: Shared | None, index: int
-    ) -> tuple[Tensor, Keys]:
+    def forward(self, x: Tensor, angles: tuple[Tensor, Tensor], mix: Callable[[Tensor, Keys], Tensor]) -> Tensor:
+        """`mix` attends with these queries over what it sees fit, the layer's own keys among it."""
         h = self.attn_norm(x)
         q, k, v = (project(h).unflatten(-1, (-1, self.spec.head_dim)) for project in (self.q, self.k, self.v))
         q, k = self.q_norm(q), self.k_norm(k)
         q, k = (rotate(y, angles, self.spec.wide_rope).transpose(1, 2) for y in (q, k))  # [B, heads, Q, D]
-        own = Keys(k, v.transpose(1, 2))
-        mixed = attend(q, own, visible) if shared is None else attend_shared(q, own, visible, shared, index)
-        x = x + self.o(mixed.transpose(1, 2).flatten(2))
+        x = x + self.o(mix(q, Keys(k, v.transpose(1, 2))).transpose(1, 2).flatten(2))
         h = self.mlp_norm(x)
-        return x + self.down(F.silu(self.gate(h)) * self.up(h)), own
+        out: Tensor = x + self.down(F.silu(self.gate(h)) * self.up(h))
+        return out
 
 
 class Norm(nn.Module):
