@@ -12,10 +12,13 @@ from infogain.canvas import Canvas
 from infogain.config import load_recipe, save_recipe
 from infogain.decode import decode, decode_lanes
 from infogain.errors import ContractError, InfoGainError, InputError, NumericsError, OptionError, UnknownName
+from infogain.generate import Generation, generate, infill
 from infogain.lane import Lane
+from infogain.load import load
 from infogain.recipe import Recipe
 from infogain.result import Result
 from infogain.schedule import Steps, TokensPerStep
+from infogain.text import TextModel
 from infogain.trace import StepEvent, Trace
 
 __version__ = "0.1.0"
@@ -23,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Canvas",
     "ContractError",
+    "Generation",
     "InfoGainError",
     "InputError",
     "Lane",
@@ -32,11 +36,15 @@ __all__ = [
     "Result",
     "StepEvent",
     "Steps",
+    "TextModel",
     "TokensPerStep",
     "Trace",
     "UnknownName",
     "decode",
     "decode_lanes",
+    "generate",
+    "infill",
+    "load",
     "load_recipe",
     "models",
     "samplers",

@@ -96,6 +96,18 @@ class Trace:
         self._unread.clear()
         return self._steps
 
+    def split(self) -> list[Trace]:
+        """A trace for each prompt alone, as its only one."""
+        alone = [Trace(self.recipe, self.mask_id, [row]) for row in self.canvas]
+        for step in self.steps:
+            for prompt, trace in enumerate(alone):
+                rows = [dataclasses.replace(row, prompt=0) for row in step.rows if row.prompt == prompt]
+                if rows:
+                    trace._steps.append(Step(step.step, rows))
+        for trace, row in zip(alone, self.rows, strict=False):
+            trace.rows = [row]
+        return alone
+
     def save(self, path: str | Path) -> None:
         """JSON lines: a header, a line per step, and the final rows."""
         with Path(path).open("w") as file:

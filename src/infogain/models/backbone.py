@@ -85,6 +85,11 @@ class Backbone:
         return self.spec.mask_id
 
     @property
+    def context(self) -> int | None:
+        """Columns the checkpoint's config allows."""
+        return self.spec.context
+
+    @property
     def vocab_size(self) -> int:
         return self.spec.vocab_size
 

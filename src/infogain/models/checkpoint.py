@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -12,10 +13,12 @@ from infogain.models.dream import DREAM
 from infogain.models.family import Config, Family
 from infogain.models.llada import LLADA, MMADA
 from infogain.models.sdar import SDAR
+from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
-from infogain.models.weights import load_weights
+from infogain.models.weights import load_weights, stored_shape
 
 FAMILIES = (LLADA, DREAM, SDAR, MMADA)
+GENERATION = "generation_config.json"
 
 
 def load_model(
@@ -24,21 +27,45 @@ def load_model(
     device: str | torch.device = "cpu",
     cache: str | None = None,
 ) -> Backbone:
-    """Load LLaDA, Dream, DiffuCoder, SDAR, TraDo or MMaDA from a local folder.
+    """Load LLaDA, Dream, DiffuCoder, SDAR, TraDo or MMaDA from a local folder, for token ids. See also `infogain.load`.
 
     `dtype` unset keeps what the file holds. `cache` is none, prefix or dual (the default) for models
     that attend everywhere; block-causal ones have an exact cache and take none of these.
     """
-    if dtype is not None and not isinstance(dtype, torch.dtype):
-        raise InputError(f"dtype must be a torch dtype such as torch.bfloat16, or unset; got {dtype!r}.")
-    path = Path(folder)
-    config = Config(path)
-    family = find_family(config)
-    spec = family.read(config)
-    with torch.device("meta"):
-        transformer = Transformer(spec)
-    load_weights(transformer, family, path, dtype, str(device))
-    return Backbone(transformer.eval(), cache)
+    return Checkpoint.read(Path(folder)).model(dtype, device, cache)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder, and what its config says of it."""
+
+    folder: Path
+    family: Family
+    spec: Spec
+
+    @classmethod
+    def read(cls, folder: Path) -> Checkpoint:
+        config = Config(folder)
+        family = find_family(config)
+        spec = family.read(config)
+        if (folder / GENERATION).exists():
+            also = Config(folder, GENERATION).ids("eos_token_id")
+            spec = replace(spec, eos_ids=tuple(dict.fromkeys((*spec.eos_ids, *also))))
+        return cls(folder, family, spec)
+
+    def model(
+        self, dtype: torch.dtype | None = None, device: str | torch.device = "cpu", cache: str | None = None
+    ) -> Backbone:
+        if dtype is not None and not isinstance(dtype, torch.dtype):
+            raise InputError(f"dtype must be a torch dtype such as torch.bfloat16, or unset; got {dtype!r}.")
+        spec = self.spec
+        if self.family.rows_from_weights:
+            rows = stored_shape(self.folder, f"{self.family.names['embed']}.weight")[0]
+            spec = replace(spec, vocab_size=rows)
+        with torch.device("meta"):
+            transformer = Transformer(spec)
+        load_weights(transformer, self.family, self.folder, dtype, str(device))
+        return Backbone(transformer.eval(), cache)
 
 
 def find_family(config: Config) -> Family:
@@ -47,4 +74,8 @@ def find_family(config: Config) -> Family:
         if kind in family.model_types:
             return family
     supported = ", ".join(f"{family.name} ({', '.join(family.model_types)})" for family in FAMILIES)
-    raise InputError(f"{config.path} says model_type {kind!r}; supported are {supported}.")
+    classes = ", ".join(config.get("architectures", [])) or "none"
+    raise InputError(
+        f"{config.path} says model_type {kind!r}, architectures {classes}; supported are {supported}, "
+        "and any transformers class that ends in ForMaskedLM."
+    )

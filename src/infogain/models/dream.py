@@ -50,6 +50,7 @@ def read_qwen(config: Config, family: str, mask_id: int) -> Spec:
         mask_id=config.get("mask_token_id", mask_id),
         eos_ids=config.ids("eos_token_id"),
         pad_id=config.get("pad_token_id", None),
+        context=config.get("max_position_embeddings", None),
         tied=config.get("tie_word_embeddings", False),
     )
 
@@ -58,4 +59,5 @@ def read_spec(config: Config) -> Spec:
     return replace(read_qwen(config, "dream", MASK_ID), qkv_bias=True, shift=True)
 
 
-DREAM = Family("Dream", ("Dream", "dream"), read_spec, QWEN, KEYS, MUST)
+TURN_ENDS = ("<|im_end|>", "<|dlm_pad|>")  # the second one is DiffuCoder's
+DREAM = Family("Dream", ("Dream", "dream"), read_spec, QWEN, KEYS, MUST, turn_ends=TURN_ENDS)

@@ -42,7 +42,10 @@ class Config:
         try:
             self.values: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise InputError(f"a checkpoint folder needs a {name} that can be read; {self.path}: {error}.") from error
+            held = ", ".join(sorted(path.name for path in folder.glob("*"))[:8]) or "nothing"
+            raise InputError(
+                f"a checkpoint folder needs a {name} that can be read; {self.path}: {error}. {folder} holds {held}."
+            ) from error
         if not isinstance(self.values, dict):
             raise InputError(f"{self.path} must be a JSON object; it is a {type(self.values).__name__}.")
 
@@ -71,6 +74,9 @@ class Family:
     keys: frozenset[str]  # config keys known to be harmless or handled
     must: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # values this backbone can run; absent is fine
     ties_silently: bool = False  # a missing head means the embedding
+    rows_from_weights: bool = False  # the vocabulary is as large as the embedding in the file, whatever the config says
+    turn_ends: tuple[str, ...] = ()  # tokens that close an answer
+    template: str | None = None  # chat template, where the checkpoint's own is not to be used
 
     def read(self, config: Config) -> Spec:
         for key, allowed in self.must:

@@ -85,13 +85,20 @@ def read_spec(config: Config) -> Spec:
         mask_id=config.get("mask_token_id", MASK_ID),
         eos_ids=config.ids("eos_token_id"),
         pad_id=config.get("pad_token_id", None),
+        context=config.get("max_sequence_length", None),
         tied=config.get("weight_tying", False),
         wide_rope=config.get("rope_full_precision", True),
     )
 
 
-LLADA = Family("LLaDA", ("llada",), read_spec, NAMES, KEYS, MUST)
+TURN_ENDS = ("<|eot_id|>",)
+LLADA = Family("LLaDA", ("llada",), read_spec, NAMES, KEYS, MUST, turn_ends=TURN_ENDS)
 
+# Its authors' programs replace LLaDA's template by this one: a single line break after each header.
+MMADA_TEMPLATE = (
+    "<|startoftext|>{% for message in messages %}<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n"
+    "{{ message['content'] | trim }}<|eot_id|>{% endfor %}{{ '<|start_header_id|>assistant<|end_header_id|>\n' }}"
+)
 MMADA = Family(
     "MMaDA",
     ("mmada",),
@@ -99,4 +106,7 @@ MMADA = Family(
     NAMES,
     KEYS | frozenset(["new_vocab_size", "llm_vocab_size", "codebook_size", "num_vq_tokens", "num_new_special_tokens"]),
     (*MUST, ("tie_word_embeddings", (False,))),
+    rows_from_weights=True,
+    turn_ends=TURN_ENDS,
+    template=MMADA_TEMPLATE,
 )

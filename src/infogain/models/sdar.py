@@ -36,4 +36,5 @@ SDAR = Family(
     ),
     (*MUST, ("attention_bias", (False,))),
     ties_silently=True,
+    turn_ends=("<|im_end|>",),
 )

@@ -20,6 +20,7 @@ class Spec:
     mask_id: int
     eos_ids: tuple[int, ...] = ()
     pad_id: int | None = None
+    context: int | None = None  # columns the config allows
     qkv_bias: bool = False
     qk_norm: bool = False
     tied: bool = False  # the head is the embedding

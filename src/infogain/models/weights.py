@@ -73,7 +73,25 @@ def stream(folder: Path, device: str) -> Iterator[tuple[str, Tensor]]:
                 for name in file.keys():  # noqa: SIM118  # not a dict
                     yield name, file.get_tensor(name)
         except (SafetensorError, OSError) as error:
-            raise InputError(f"{path} cannot be read as safetensors: {error}. Download it again.") from error
+            raise _unreadable(path, error) from error
+
+
+def stored_shape(folder: Path, name: str) -> list[int]:
+    """The shape of one tensor, from the files' headers."""
+    from safetensors import SafetensorError, safe_open
+
+    for path in shards(folder):
+        try:
+            with safe_open(path, framework="pt") as file:
+                if name in file.keys():  # noqa: SIM118  # not a dict
+                    return list(file.get_slice(name).get_shape())
+        except (SafetensorError, OSError) as error:
+            raise _unreadable(path, error) from error
+    raise InputError(f"the weights in {folder} must hold {name}; they do not.")
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path} cannot be read as safetensors: {error}. Download it again.")
 
 
 def shards(folder: Path) -> list[Path]:

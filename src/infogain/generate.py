@@ -1,0 +1,247 @@
+"""Text in, text out: prompts become rows of a canvas, rows become texts. One path for chat, files and evaluation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
+
+from infogain import noise
+from infogain.canvas import Canvas
+from infogain.decode import Observer, decode_lanes
+from infogain.errors import InputError
+from infogain.lane import Lane
+from infogain.models.base import Denoiser
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.result import Result
+from infogain.text import Message, TextModel, Tokenizer
+from infogain.trace import Trace
+
+Prompt = str | Sequence[Message]  # a text, or a conversation
+BLOCK = 16  # the paper's, for models without a width of their own
+MARKER = re.compile(r"\[MASK(?::(\d+))?\]")
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One text and what it cost."""
+
+    prompt: Prompt
+    text: str
+    finish: str  # "eos", "stop" (a stop string) or "length"
+    tokens: list[int]  # that were written, up to an EOS
+    revealed: list[int]  # the step that wrote each
+    cumulative_entropy: float  # H̃, Eq. 2
+    forwards: int  # model calls it took part in
+    token_forwards: int  # columns that ran for it, all candidates counted
+    committed: int  # tokens written in all, those after an EOS in its block too
+    seed: int
+    recipe: Plain
+    trace: Trace | None = None
+
+    def plain(self) -> Plain:
+        """A line of a file: everything but the trace."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "trace"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """Prompts as rows of token ids, with masks where something is to be written."""
+
+    prompts: Sequence[Prompt]
+    rows: list[list[int]]
+    whole: bool = False  # the text is the whole row, as when masks stand in its middle; else what was written
+
+
+def generate(
+    model: TextModel,
+    prompts: Prompt | Sequence[Prompt],
+    recipe: Recipe | str | Mapping[str, Any] | None = None,
+    *,
+    length: int | Sequence[int] = 256,
+    chat: bool | None = None,
+    system: str | None = None,
+    stop: str | Sequence[str] = (),
+    stop_at_eos: bool = True,
+    seeds: Sequence[int] | None = None,
+    batch_size: int = 16,
+    observe: Observer | None = None,
+    trace: bool = False,
+) -> list[Generation]:
+    """Complete prompts.
+
+    model        what `infogain.load` returns
+    prompts      a text, a conversation (messages with role and content), or several of them
+    recipe       a Recipe, a sampler's name, or a plain table; unset: Info-Gain in blocks
+    length       tokens to write: one number, or one per prompt
+    chat         put texts into the chat template; unset: if the checkpoint has one
+    system       system message of a chat
+    stop         cut the text before any of these strings, and open no block after one that holds it
+    stop_at_eos  the same for the tokens that end a text; they are recorded in the recipe as eos_ids
+    seeds        one per prompt; unset: made from the recipe's seed and the prompt's number
+    batch_size   prompts decoded together; those of like length are
+    observe      called with a StepEvent per step
+    trace        keep every candidate of every step
+
+    A prompt's text depends on its own seed and not on its batch (in half precision: up to rounding).
+    """
+    job = completions(model, as_prompts(prompts), length, chat, system)
+    settings = as_recipe(recipe, model, stop_at_eos)
+    return collect(stream(model, job, settings, stop, seeds, batch_size, observe, trace))
+
+
+def infill(
+    model: TextModel,
+    texts: str | Sequence[str],
+    recipe: Recipe | str | Mapping[str, Any] | None = None,
+    *,
+    seeds: Sequence[int] | None = None,
+    batch_size: int = 16,
+    observe: Observer | None = None,
+    trace: bool = False,
+) -> list[Generation]:
+    """Fill the holes of texts: `[MASK]` is one token, `[MASK:8]` eight. The options are those of `generate`."""
+    job = infills(model, [texts] if isinstance(texts, str) else texts)
+    settings = as_recipe(recipe, model, stop_at_eos=False)
+    return collect(stream(model, job, settings, (), seeds, batch_size, observe, trace))
+
+
+def stream(
+    model: TextModel,
+    job: Job,
+    recipe: Recipe,
+    stop: str | Sequence[str] = (),
+    seeds: Sequence[int] | None = None,
+    batch_size: int = 16,
+    observe: Observer | None = None,
+    trace: bool = False,
+) -> Iterator[tuple[int, Generation]]:
+    """Decode a job batch by batch; each text comes with its prompt's number as soon as its batch is done."""
+    stops = [stop] if isinstance(stop, str) else list(stop)
+    seeds = noise.row_seeds(recipe.seed, len(job.rows)) if seeds is None else seeds
+    if len(seeds) != len(job.rows):
+        raise InputError(f"seeds must be one per prompt ({len(job.rows)}); got {len(seeds)}.")
+    if batch_size < 1:
+        raise InputError(f"batch_size must be at least 1; got {batch_size}.")
+    by_length = sorted(range(len(job.rows)), key=lambda i: -len(job.rows[i]))  # the longest first: it needs most memory
+    for first in range(0, len(by_length), batch_size):
+        batch = by_length[first : first + batch_size]
+        canvas = Canvas.infill([job.rows[i] for i in batch], model.model.mask_id)
+        lane = Lane(canvas, recipe, [seeds[i] for i in batch], _early_stop(model.tokenizer, stops, recipe))
+        result = decode_lanes(model.model, [lane], observe=observe, trace=trace)[0]
+        yield from zip(batch, _read(model.tokenizer, job, batch, result, stops), strict=True)
+
+
+def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
+    """In the order of their prompts."""
+    return [text for _, text in sorted(finished, key=lambda pair: pair[0])]
+
+
+def default_recipe(model: Denoiser) -> Recipe:
+    """Info-Gain, one token a step, in blocks of the model's own width or of the paper's."""
+    return Recipe(block=model.attention_block or BLOCK)
+
+
+def as_recipe(given: Recipe | str | Mapping[str, Any] | None, model: TextModel, stop_at_eos: bool) -> Recipe:
+    recipe = default_recipe(model.model)
+    if isinstance(given, str):
+        recipe = replace(recipe, sampler=cast("Any", given))
+    elif isinstance(given, Recipe):
+        recipe = given
+    elif given is not None:
+        recipe = Recipe.of(given)
+    if not stop_at_eos or recipe.eos_ids:
+        return recipe
+    return replace(recipe, eos_ids=model.tokenizer.eos_ids)
+
+
+def as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
+    """One prompt, or several, as a list."""
+    if isinstance(prompts, str) or (prompts and isinstance(prompts[0], Mapping)):
+        return [cast("Prompt", prompts)]
+    return list(cast("Sequence[Prompt]", prompts))
+
+
+def completions(
+    model: TextModel,
+    prompts: Sequence[Prompt],
+    length: int | Sequence[int] = 256,
+    chat: bool | None = None,
+    system: str | None = None,
+) -> Job:
+    """Each prompt followed by `length` masks."""
+    tokenizer, mask_id = model.tokenizer, model.model.mask_id
+    chat = tokenizer.chats if chat is None else chat
+    if system is not None and not chat:
+        raise InputError("a system message needs a chat; this one is a plain text. Drop it, or put it into the prompt.")
+    before = [encode_prompt(tokenizer, prompt, chat, system) for prompt in prompts]
+    canvas = Canvas.from_prompts(before, length, mask_id, columns=getattr(model.model, "context", None))
+    after = [] if chat else tokenizer.frame[1]
+    return Job(prompts, [row + after for row in canvas.rows()])
+
+
+def encode_prompt(tokenizer: Tokenizer, prompt: Prompt, chat: bool, system: str | None = None) -> list[int]:
+    if not chat:
+        if not isinstance(prompt, str):
+            raise InputError("a conversation needs a chat template, which this checkpoint lacks. Give a plain text.")
+        return tokenizer.frame[0] + tokenizer.encode(prompt)
+    if not tokenizer.chats:
+        raise InputError("this checkpoint has no chat template. Use chat=False, which takes the prompt as plain text.")
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+    opening = [{"role": "system", "content": system}] if system is not None else []
+    return tokenizer.chat([*opening, *messages])
+
+
+def infills(model: TextModel, texts: Sequence[str]) -> Job:
+    """Texts with `[MASK]` or `[MASK:8]` where tokens are missing."""
+    return Job(texts, [_with_holes(model, text) for text in texts], whole=True)
+
+
+def _with_holes(model: TextModel, text: str) -> list[int]:
+    tokenizer = model.tokenizer
+    if not MARKER.search(text):
+        raise InputError(f"a text to fill needs a [MASK], or [MASK:8] for eight tokens; got {text!r:.80}.")
+    before, after = tokenizer.frame
+    row, seen = list(before), 0
+    for hole in MARKER.finditer(text):
+        known = text[seen : hole.start()]
+        row += tokenizer.encode(known.removesuffix(" ") if tokenizer.spaced else known)
+        row += [model.model.mask_id] * int(hole[1] or 1)
+        seen = hole.end()
+    return row + tokenizer.encode(text[seen:]) + after
+
+
+def _early_stop(tokenizer: Tokenizer, stops: list[str], recipe: Recipe) -> Any:
+    """For the loop to ask at block ends. Where it cannot (beams, random order), texts are cut when they are done."""
+    if not stops or recipe.order == "random" or recipe.sampler.beam > 1:
+        return None
+    return lambda row, written: any(stop in tokenizer.decode(written) for stop in stops)
+
+
+def _read(
+    tokenizer: Tokenizer, job: Job, batch: Sequence[int], result: Result, stops: list[str]
+) -> Iterator[Generation]:
+    """The texts of a batch."""
+    traces = result.trace.split() if result.trace else [None] * len(batch)
+    rows, generated, revealed = result.rows(), result.generated.tolist(), result.revealed.tolist()
+    for r, i in enumerate(batch):
+        written = [column for column in range(len(rows[r])) if generated[r][column]]
+        text = tokenizer.decode(rows[r] if job.whole else [rows[r][column] for column in written])
+        ends = [text.index(stop) for stop in stops if stop in text]
+        ended = len(rows[r]) < int(result.length[r])
+        yield Generation(
+            prompt=job.prompts[i],
+            text=text[: min(ends)] if ends else text,
+            finish="stop" if ends else "eos" if ended else "length",
+            tokens=[rows[r][column] for column in written],
+            revealed=[revealed[r][column] for column in written],
+            cumulative_entropy=float(result.cumulative_entropy[r]),
+            forwards=int(result.forwards[r]),
+            token_forwards=int(result.token_forwards[r]),
+            committed=int(result.committed[r]),
+            seed=result.seeds[r],
+            recipe=result.recipe,
+            trace=traces[r],
+        )

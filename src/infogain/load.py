@@ -1,0 +1,99 @@
+"""From a folder or a hub id to a model and its tokenizer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import torch
+
+from infogain.errors import InputError, UnknownName
+from infogain.models.checkpoint import Checkpoint
+from infogain.models.family import Config
+from infogain.models.huggingface import load_masked_lm
+from infogain.text import HubTokenizer, TextModel, load_tokenizer
+
+DTYPES = {
+    "float32": torch.float32,
+    "fp32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "bf16": torch.bfloat16,
+    "float16": torch.float16,
+    "fp16": torch.float16,
+}
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+FILES = ["*.json", "*.safetensors", "*.txt", "*.jinja"]  # of a checkpoint; its remote code is not needed
+
+
+def load(
+    name: str | Path,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    cache: str | None = None,
+    revision: str | None = None,
+) -> TextModel:
+    """A checkpoint and its tokenizer: `model, tokenizer = infogain.load("GSAI-ML/LLaDA-8B-Instruct")`.
+
+    name      a local folder (no network is used), or a hub id
+    dtype     "bfloat16", "float16", "float32" or a torch dtype; unset: what the file holds
+    device    unset: the GPU where there is one
+    cache     "dual" (the default), "prefix" or "none"; block-causal models have an exact one of their own
+    revision  of a hub id: a branch, tag or commit
+
+    LLaDA, Dream, DiffuCoder, SDAR, TraDo and MMaDA run on the package's own backbone; masked LMs such as BERT through
+    transformers.
+    """
+    folder, kind, place = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
+    config = Config(folder)
+    if any(name.endswith("ForMaskedLM") for name in config.get("architectures", [])):
+        if cache is not None:
+            raise InputError(f"a masked LM of transformers runs without a cache; got cache={cache!r}. Leave it unset.")
+        model, tokenizer = load_masked_lm(str(folder), kind, place)
+        return TextModel(model, HubTokenizer(tokenizer))
+    checkpoint = Checkpoint.read(folder)
+    family = checkpoint.family
+    words = load_tokenizer(folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)
+    return TextModel(checkpoint.model(kind, place, cache), words)
+
+
+def find_checkpoint(name: str | Path, revision: str | None = None, files: list[str] = FILES) -> Path:
+    """The folder of a checkpoint, fetched from the hub where it is no local one."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    if not HUB_ID.fullmatch(str(name)):
+        raise InputError(
+            f"a model is a folder that exists or a hub id such as GSAI-ML/LLaDA-8B-Instruct; {str(name)!r} is neither."
+        )
+    try:
+        from huggingface_hub import snapshot_download
+    except ModuleNotFoundError as error:
+        raise InputError("fetching from the hub needs huggingface_hub: pip install 'infogain[hf]'.") from error
+    try:
+        return Path(snapshot_download(str(name), revision=revision, allow_patterns=files))
+    except Exception as error:  # the hub's client raises its own, its transport's and the system's
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(
+            f"there is no folder {str(name)!r}, and fetching it from the hub failed: {reason} "
+            "Check the name and the connection, or give the path of a local folder."
+        ) from error
+
+
+def as_dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
+    if dtype is None or isinstance(dtype, torch.dtype):
+        return dtype
+    if dtype not in DTYPES:
+        raise UnknownName("dtype", dtype, DTYPES)
+    return DTYPES[dtype]
+
+
+def as_device(device: str | torch.device | None) -> torch.device:
+    if device is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        place = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise InputError(f"device must be one torch knows, such as cpu or cuda:0; got {device!r}.") from error
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device {device!s} needs a CUDA build of torch and a GPU; none is found. Use device='cpu'.")
+    return place

@@ -1,0 +1,197 @@
+"""Text in, text out, on a model that knows one text by heart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+import infogain
+from infogain import Generation, InputError, Recipe, StepEvent, TextModel, TokensPerStep
+from infogain.generate import default_recipe
+from infogain.models import FullCanvas
+from infogain.text import Message
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz ,.:^$#_"  # ^ and # frame a text, $ ends it, _ is the mask
+MASK, END = LETTERS.index("_"), LETTERS.index("$")
+
+
+class Letters:
+    """One character, one token; a conversation is its messages with a colon after each role."""
+
+    spaced = False
+    eos_ids: tuple[int, ...] = (END,)
+
+    def __init__(self, chats: bool = True, framed: bool = False) -> None:
+        self.chats = chats
+        self.frame: tuple[list[int], list[int]] = (self.encode("^"), self.encode("#")) if framed else ([], [])
+
+    def encode(self, text: str) -> list[int]:
+        return [LETTERS.index(letter) for letter in text]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(LETTERS[i] for i in ids).replace("^", "").replace("#", "").replace("$", "")
+
+    def word(self, token: int) -> str:
+        return LETTERS[token]
+
+    def chat(self, messages: Sequence[Message]) -> list[int]:
+        return self.encode("".join(f"{message['role']}:{message['content']}." for message in messages))
+
+
+def parrot(text: str, tokenizer: Letters | None = None, sure: float = 9.0) -> TextModel:
+    """Writes this text, counted from a row's first column, over and over; less surely towards its end."""
+    tokenizer = tokenizer or Letters(chats=False)
+    wanted = torch.tensor(tokenizer.encode(text))
+
+    def network(tokens: Tensor, inside: Tensor) -> Tensor:
+        column = torch.arange(tokens.shape[1])
+        logits = torch.zeros(*tokens.shape, len(LETTERS))
+        bonus = sure - 4 * column / tokens.shape[1]
+        return logits.scatter_add(
+            2, wanted[column % len(wanted)].expand_as(tokens)[..., None], bonus.expand_as(tokens)[..., None]
+        )
+
+    return TextModel(FullCanvas(network, MASK, len(LETTERS)), tokenizer)
+
+
+GREEDY = Recipe(infogain.samplers.make("ar", tau_token=0.0), TokensPerStep(2), block=4)
+
+
+def test_texts_stop_at_their_eos_and_say_what_they_cost() -> None:
+    model = parrot("ab the cat$ and so on and on")
+    text = infogain.generate(model, "ab", GREEDY, length=20)[0]
+    assert (text.text, text.finish) == (" the cat", "eos")
+    assert text.committed == 12, "three blocks of four: up to the one that holds the end"
+    assert text.forwards == 6
+    assert text.revealed == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert text.recipe["eos_ids"] == [END]
+    assert text.cumulative_entropy > 0
+    assert json.loads(json.dumps(text.plain()))["text"] == " the cat"
+
+
+def test_an_eos_can_be_written_like_any_other_token() -> None:
+    model = parrot("ab the cat$ and so on and on")
+    text = infogain.generate(model, "ab", GREEDY, length=12, stop_at_eos=False)[0]
+    assert (text.finish, text.committed, len(text.tokens)) == ("length", 12, 12)
+    assert "eos_ids" not in text.recipe
+
+
+@pytest.mark.parametrize("sampler", ["ar", "info-gain-beam"])
+def test_stop_strings_cut_the_text_and_open_no_further_block(sampler: str) -> None:
+    model = parrot("ab the cat, and so on and on")
+    recipe = Recipe(infogain.samplers.make(sampler, tau_token=0.0), TokensPerStep(2), block=4)
+    text = infogain.generate(model, "ab", recipe, length=20, stop=["on", ","])[0]
+    assert (text.text, text.finish) == (" the cat", "stop")
+    assert text.committed == (12 if sampler == "ar" else 20), "beams are cut when they are done"
+    assert infogain.generate(model, "ab", recipe, length=20, stop="zzz")[0].finish == "length"
+
+
+def test_a_text_depends_on_its_seed_and_not_on_its_batch() -> None:
+    model = parrot("a quick brown fox jumps over", sure=3.0)
+    prompts = ["a", "a qui", "a", "a quick brown f", "a q"]
+    lengths = [5, 9, 7, 3, 11]
+    recipe = Recipe("entropy", TokensPerStep(1), block=4, seed=7)  # type: ignore[arg-type]
+    whole, single = (infogain.generate(model, prompts, recipe, length=lengths, batch_size=size) for size in (5, 1))
+    assert [text.text for text in whole] == [text.text for text in single]
+    assert [text.prompt for text in whole] == prompts
+    assert len({text.seed for text in whole}) == 5
+    again = infogain.generate(model, prompts[3], recipe, length=3, seeds=[whole[3].seed])
+    assert again[0].text == whole[3].text
+
+
+def test_batches_hold_rows_of_like_length() -> None:
+    model = parrot("a quick brown fox jumps over")
+    sizes: list[set[int]] = []
+
+    def observe(event: StepEvent) -> None:
+        sizes.append(set(event.prompt))
+
+    infogain.generate(model, ["a"] * 3 + ["a quick"] * 2, GREEDY, length=4, batch_size=2, observe=observe)
+    assert sizes == [{0, 1}] * 2 + [{0, 1}] * 2 + [{0}] * 2
+
+
+def test_chats_use_the_template_and_plain_texts_the_frame() -> None:
+    chat = parrot("z", Letters(chats=True, framed=True))
+    seen: list[list[int]] = []
+
+    def observe(event: StepEvent) -> None:
+        seen.append(event.z.start.tolist())
+
+    infogain.generate(chat, "hi", GREEDY, length=4, observe=observe)
+    assert seen.pop() == [len("user:hi.")]
+    infogain.generate(chat, "hi", GREEDY, length=4, system="be", observe=observe)
+    assert seen.pop() == [len("system:be.user:hi.")]
+    infogain.generate(chat, [{"role": "assistant", "content": "so"}], GREEDY, length=4, observe=observe)
+    assert seen.pop() == [len("assistant:so.")]
+    plain = infogain.generate(chat, "hi", GREEDY, length=4, chat=False, observe=observe, trace=True)[0]
+    assert seen.pop() == [len("^hi")]
+    assert plain.trace is not None
+    assert plain.trace.canvas == [Letters().encode("^hi____#")]
+
+
+def test_holes_are_filled_where_they_stand() -> None:
+    model = parrot("the cat sat")
+    text = infogain.infill(model, "the [MASK:3] s[MASK]t", "entropy")[0]
+    assert text.text == "the cat sat"
+    assert len(text.tokens) == 4
+    two = infogain.infill(model, ["the c[MASK]t", "[MASK:2]e cat"], GREEDY)
+    assert [text.text for text in two] == ["the cat", "the cat"]
+    assert two[0].finish == "length"
+
+
+def test_each_text_has_its_own_trace() -> None:
+    model = parrot("the cat sat on the mat")
+    texts = infogain.generate(model, ["the", "the cat s"], GREEDY, length=[5, 3], trace=True)
+    for text, prompt in zip(texts, ("the", "the cat s"), strict=True):
+        assert text.trace is not None
+        assert len(text.trace.canvas) == len(text.trace.rows) == 1
+        assert text.trace.rows[0][len(prompt) :] == text.tokens
+        assert {row.prompt for step in text.trace.steps for row in step.rows} == {0}
+        assert "trace" not in text.plain()
+
+
+def test_the_default_recipe_is_info_gain_in_blocks() -> None:
+    model = parrot("the cat sat on the mat")
+    assert default_recipe(model.model) == Recipe(block=16)
+    text = infogain.generate(model, "the", length=3)[0]
+    assert (text.recipe["sampler"]["name"], text.recipe["block"]) == ("info-gain", 16)
+    table = infogain.generate(model, "the", {"sampler": {"name": "eb", "bound": 0.5}, "block": 2}, length=3)[0]
+    assert table.recipe["sampler"]["bound"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"system": "be brief"}, "a system message needs a chat"),
+        ({"chat": True}, "no chat template"),
+        ({"seeds": [1, 2]}, r"seeds must be one per prompt \(1\); got 2"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"length": 0}, "at least 1"),
+        ({"length": [3, 4]}, "one per prompt"),
+    ],
+)
+def test_what_cannot_be_generated_is_said(options: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        infogain.generate(parrot("the cat"), "the", GREEDY, **options)  # type: ignore[arg-type]
+
+
+def test_bad_prompts_are_said() -> None:
+    model = parrot("the cat")
+    with pytest.raises(InputError, match="a conversation needs a chat template"):
+        infogain.generate(model, [{"role": "user", "content": "hi"}], GREEDY)
+    with pytest.raises(InputError, match="needs a \\[MASK\\]"):
+        infogain.infill(model, "no holes here")
+    with pytest.raises(InputError, match="at least one row"):
+        infogain.generate(model, [])
+    assert Generation.__doc__
+
+
+def test_a_model_with_a_context_refuses_longer_rows() -> None:
+    model = parrot("the cat")
+    model.model.context = 6  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="must fit the canvas of 6 columns"):
+        infogain.generate(model, "the", GREEDY, length=4)
