@@ -50,10 +50,8 @@ def parrot(text: str, tokenizer: Letters | None = None, sure: float = 9.0) -> Te
     def network(tokens: Tensor, inside: Tensor) -> Tensor:
         column = torch.arange(tokens.shape[1])
         logits = torch.zeros(*tokens.shape, len(LETTERS))
-        bonus = sure - 4 * column / tokens.shape[1]
-        return logits.scatter_add(
-            2, wanted[column % len(wanted)].expand_as(tokens)[..., None], bonus.expand_as(tokens)[..., None]
-        )
+        bonus = (sure - column / 16).expand_as(tokens)[..., None]
+        return logits.scatter_add(2, wanted[column % len(wanted)].expand_as(tokens)[..., None], bonus)
 
     return TextModel(FullCanvas(network, MASK, len(LETTERS)), tokenizer)
 
