@@ -1,101 +1,118 @@
-"""The second half of the demo: every sampler on the same problems, as numbers, tables and files."""
+"""`infogain compare`: one prompt, several samplers, side by side with what each cost."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import click
+from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from infogain.cli.flags import Settings, dashed, settings_flags
+from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import plain_table
-from infogain.cli.story import Story, mean_path
-from infogain.decode import decode
-from infogain.models.toys import Toy
-from infogain.options import Plain
+from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.progress import watch
+from infogain.config import merge
+from infogain.errors import InputError
+from infogain.generate import Generation, completions, stream
+from infogain.options import plain
+from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
 
-NUMBERS = ("accuracy", "cumulative_entropy", "forwards", "token_forwards")
-TITLES = {
-    "accuracy": "accuracy %",
-    "cumulative_entropy": "H̃",
-    "forwards": "forwards",
-    "token_forwards": "token-forwards",
-}
+Outcome = tuple[str, Generation, float]  # sampler, text, seconds
+NARROWEST = 28  # columns a text needs to be read beside others
 
 
-@dataclass(frozen=True)
-class Score:
-    """One sampler on one toy; means per prompt."""
-
-    toy: str
-    sampler: str
-    accuracy: float
-    cumulative_entropy: float
-    forwards: float
-    token_forwards: float
-    recipe: Plain
-    path: list[tuple[int, float]]  # tokens written, mean H̃; empty where it was not asked for
-
-    def numbers(self) -> dict[str, Any]:
-        return {"toy": self.toy, "sampler": self.sampler, **{name: getattr(self, name) for name in NUMBERS}}
-
-
+@click.command()
+@click.argument("prompt")
+@model_flags
+@click.option("--samplers", default="entropy,info-gain", show_default=True, help="names, with commas between them")
+@LENGTH
+@CHAT
+@SYSTEM
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="save texts and costs as JSON")
+@settings_flags
 def compare(
-    toy: Toy, count: int, k: int, drawn: Sequence[str], advance: Callable[[], None] = lambda: None
-) -> list[Score]:
-    """Every registered sampler at its defaults on the same `count` problems; paths for those to be `drawn`."""
-    canvas = toy.canvas(count)
-    scores = []
-    for name in SAMPLERS:
-        result = decode(toy.model, canvas, name, schedule=k, trace=name in drawn)
-        means = {n: getattr(result, n).double().mean().item() for n in NUMBERS[1:]}
-        path: list[tuple[int, float]] = []
-        if result.trace:
-            story = Story(result.trace)
-            for step in result.trace.steps:
-                story.follow(step)
-            path = mean_path(story.best(prompt) for prompt in range(count))
-        scores.append(Score(toy.name, name, toy.accuracy(result.rows()), **means, recipe=result.recipe, path=path))
-        advance()
-    return scores
+    prompt: str,
+    source: Source,
+    samplers: str,
+    length: int,
+    chat: bool | None,
+    system: str | None,
+    out: Path | None,
+    settings: Settings,
+) -> None:
+    """Decode one prompt with several samplers.
+
+    Texts stand side by side where the terminal is wide enough; a table says what each cost. Recipe flags hold for
+    every sampler that takes them.
+
+    \b
+    Examples:
+      infogain compare "Why is the sky blue?" --samplers entropy,info-gain --model ./llada
+      infogain compare "2+3*4=" --samplers ar,eb,info-gain,info-gain-beam -k 2 --model ./dream --length 64
+    """
+    names = [name.strip() for name in samplers.split(",")]
+    check(names, settings)
+    model = source.load()
+    common = recipe_for(model, replace(settings, sampler={}, base={}))
+    job = completions(model, [prompt], length, chat, system)
+    outcomes: list[Outcome] = []
+    for name in names:
+        recipe = with_sampler(common, name, settings)
+        with watch(length * recipe.sampler.copies, name) as observe:
+            begun = time.perf_counter()
+            _, text = next(stream(model, job, recipe, observe=observe))
+        outcomes.append((name, text, time.perf_counter() - begun))
+    console = Console(highlight=False, markup=False)
+    console.print(*side_by_side(outcomes, console.width), sep="\n")
+    console.print(costs(outcomes))
+    if out:
+        lines = [{**text.plain(), "seconds": seconds} for _, text, seconds in outcomes]
+        out.write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        console.print(f"texts and costs → {out}", soft_wrap=True)
 
 
-def table(scores: Sequence[Score]) -> Table:
-    """The scores, the best of each column in bold."""
-    columns = {name: [_shown(name, getattr(score, name)) for score in scores] for name in NUMBERS}
-    best = {name: (max if name == "accuracy" else min)(shown, key=float) for name, shown in columns.items()}
-    grid = plain_table()
-    grid.add_column("sampler", no_wrap=True)
-    for name in NUMBERS:
-        grid.add_column(TITLES[name], justify="right", no_wrap=True)
-    for i, score in enumerate(scores):
-        cells = [Text(columns[n][i], "bold" if columns[n][i] == best[n] else "") for n in NUMBERS]
-        grid.add_row(score.sampler, *cells)
-    return grid
+def check(names: list[str], settings: Settings) -> None:
+    """Find mistakes now, not after the model is loaded."""
+    if "name" in settings.sampler:
+        raise InputError("compare takes --samplers, with commas between the names; got --sampler. Drop it.")
+    taken = {option for name in names for option in with_sampler(Recipe(), name, settings).plain()["sampler"]}
+    if strange := [flag for flag in settings.sampler if flag not in taken]:
+        raise InputError(f"none of {', '.join(names)} takes {dashed(strange[0])}. Drop it, or add a sampler that does.")
 
 
-def _shown(name: str, value: float) -> str:
-    return (
-        f"{100 * value:.1f}"
-        if name == "accuracy"
-        else f"{value:.2f}"
-        if name == "cumulative_entropy"
-        else f"{value:.1f}"
-    )
+def with_sampler(recipe: Recipe, name: str, settings: Settings) -> Recipe:
+    """The recipe with another sampler, and of the flags those that it takes."""
+    table = plain(SAMPLERS.make(name))
+    own = {key: value for key, value in settings.sampler.items() if key in table}
+    base = {"base": settings.base} if settings.base and "base" in table else {}
+    return Recipe.of(merge(recipe.plain(), {"sampler": merge(table, {**own, **base})}))
 
 
-def save(scores: Sequence[Score], count: int, folder: Path) -> list[Path]:
-    """results.json with every recipe, results.csv with the numbers."""
-    as_json, as_csv = folder / "results.json", folder / "results.csv"
-    rows = [{**score.numbers(), "count": count, "recipe": score.recipe, "path": score.path} for score in scores]
-    as_json.write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    with as_csv.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["toy", "sampler", *NUMBERS, "count"])
-        writer.writeheader()
-        writer.writerows({**score.numbers(), "count": count} for score in scores)
-    return [as_json, as_csv]
+def side_by_side(outcomes: list[Outcome], width: int) -> list[Table | Text]:
+    if width // len(outcomes) < NARROWEST:
+        parts = [(Text(name, "bold"), Text(text.text + "\n")) for name, text, _ in outcomes]
+        return [line for part in parts for line in part]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, expand=True)
+    for name, _, _ in outcomes:
+        table.add_column(name, ratio=1, overflow="fold")
+    table.add_row(*(Text(text.text) for _, text, _ in outcomes))
+    return [table]
+
+
+def costs(outcomes: list[Outcome]) -> Table:
+    table = plain_table()
+    table.add_column("sampler", no_wrap=True)
+    for title in ("tokens", "end", "H̃", "forwards", "token-forwards", "seconds"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, text, seconds in outcomes:
+        numbers = (f"{text.cumulative_entropy:.2f}", str(text.forwards), str(text.token_forwards), f"{seconds:.1f}")
+        table.add_row(name, str(len(text.tokens)), text.finish, *numbers)
+    return table

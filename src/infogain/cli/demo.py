@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from infogain.cli import compare
-from infogain.cli.compare import Score
 from infogain.cli.duel import SEED, duel
 from infogain.cli.picture import LINES, draw
+from infogain.cli.scores import Score, compare, save, table
 from infogain.models.toys import Toy, load_toy
 from infogain.samplers import SAMPLERS
 
@@ -71,9 +70,9 @@ def demo(out: Path, count: int) -> None:
     scores = _compare(console, toys, count)
     for toy in toys:
         console.print(Text(_title(toy), "bold") + Text(f": {toy.about}"))
-        console.print(compare.table(scores[toy.name]), "")
+        console.print(table(scores[toy.name]), "")
     console.print(READING)
-    files = compare.save([score for row in scores.values() for score in row], count, out)
+    files = save([score for row in scores.values() for score in row], count, out)
     files += _picture(console, scores, toys, count, out / "demo.png")
     console.print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
     console.print(NEXT.format(infogain=_command()), soft_wrap=True)
@@ -88,7 +87,7 @@ def _compare(console: Console, toys: list[Toy], count: int) -> dict[str, list[Sc
             progress.update(task, description=toy.name)
             drawn = tuple(LINES) if toy is toys[0] else ()
             k = TOKENS_PER_STEP[toy.name]
-            scores[toy.name] = compare.compare(toy, count, k, drawn, lambda: progress.advance(task))
+            scores[toy.name] = compare(toy, count, k, drawn, lambda: progress.advance(task))
     return scores
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -40,30 +41,48 @@ RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+@dataclasses.dataclass
+class Settings:
+    """What the recipe flags said, by what they belong to."""
+
+    file: Plain = dataclasses.field(default_factory=dict)
+    sampler: Plain = dataclasses.field(default_factory=dict)
+    base: Plain = dataclasses.field(default_factory=dict)
+    schedule: Plain = dataclasses.field(default_factory=dict)
+    recipe: Plain = dataclasses.field(default_factory=dict)
+
+    def over(self, defaults: Recipe) -> Recipe:
+        """Flags over the recipe file, or over the defaults where there is none."""
+        return resolve(defaults, self.file, self.sampler, self.base, self.schedule, self.recipe)
+
+
 def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command every recipe flag; it is called with the `recipe` they resolve to."""
+    return settings_flags(lambda settings, **rest: command(recipe=settings.over(Recipe()), **rest), command)
 
-    @functools.wraps(command)
-    def resolved(**given: Any) -> Any:
-        groups: dict[str, Plain] = {name: {} for name in ("file", "sampler", "base", "schedule", "recipe")}
-        rest = {}
+
+def settings_flags(command: Callable[..., Any], documented: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The same for a command whose defaults depend on its model: it is called with the `settings` as given."""
+
+    @functools.wraps(documented or command)
+    def sorted_out(**given: Any) -> Any:
+        settings, rest = Settings(), {}
         for name, value in given.items():
-            group, _, field = name.partition("__")
-            if not field:
+            group, _, option = name.partition("__")
+            if not option:
                 rest[name] = value
             elif value is not None:
-                groups[group][field] = value
-        return command(recipe=resolve(**groups), **rest)
+                getattr(settings, group)[option] = value
+        return command(settings=settings, **rest)
 
-    flagged: Callable[..., Any] = resolved
+    flagged: Callable[..., Any] = sorted_out
     for flag in reversed(_flags()):
         flagged = flag(flagged)
     return flagged
 
 
-def resolve(file: Plain, sampler: Plain, base: Plain, schedule: Plain, recipe: Plain) -> Recipe:
-    """Flags over the recipe file over the defaults."""
-    table = (load_recipe(file["path"]) if file else Recipe()).plain()
+def resolve(defaults: Recipe, file: Plain, sampler: Plain, base: Plain, schedule: Plain, recipe: Plain) -> Recipe:
+    table = (load_recipe(file["path"]) if file else defaults).plain()
     name = sampler.get("name", table["sampler"]["name"])
     if name != table["sampler"]["name"]:
         table["sampler"] = plain(SAMPLERS.make(name))  # with its defaults, so that single flags lie over them

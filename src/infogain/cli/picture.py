@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infogain.cli.compare import Score
+from infogain.cli.scores import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,117 @@
+"""`infogain generate`: complete prompts, from the command line, a file or a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import click
+from rich.console import Console
+
+from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.progress import watch
+from infogain.cli.prompts import FILE, read_prompts
+from infogain.errors import InputError
+from infogain.generate import Generation, completions, stream
+from infogain.recipe import Recipe
+
+LENGTH = click.option("--length", type=click.IntRange(min=1), default=256, show_default=True, help="tokens to write")
+CHAT = click.option(
+    "--chat/--plain", default=None, help="use the chat template or not; unset: if the checkpoint has one"
+)
+SYSTEM = click.option("--system", help="system message of a chat")
+
+
+@click.command()
+@click.argument("prompts", nargs=-1, metavar="[PROMPT]...")
+@model_flags
+@FILE
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="write JSON lines here as texts finish")
+@click.option("--overwrite", is_flag=True, help="replace --out where it exists")
+@LENGTH
+@CHAT
+@SYSTEM
+@click.option("--stop", multiple=True, help="end a text before this string; may be given several times")
+@click.option("--ignore-eos", is_flag=True, help="write on after the tokens that end a text")
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), default=16, show_default=True, help="prompts decoded together"
+)
+@click.option("--traces", type=click.Path(file_okay=False, path_type=Path), help="folder for a trace per prompt")
+@settings_flags
+def generate(
+    prompts: tuple[str, ...],
+    source: Source,
+    file: Path | None,
+    out: Path | None,
+    overwrite: bool,
+    length: int,
+    chat: bool | None,
+    system: str | None,
+    stop: tuple[str, ...],
+    ignore_eos: bool,
+    batch_size: int,
+    traces: Path | None,
+    settings: Settings,
+) -> None:
+    """Complete prompts.
+
+    On a terminal the texts are printed; into a file or a pipe goes a JSON line per prompt, as soon as its batch is
+    done: the text, its tokens and the step that wrote each, H̃, forwards, token-forwards, the seed and the recipe.
+
+    \b
+    Examples:
+      infogain generate "Why is the sky blue?" --model GSAI-ML/LLaDA-8B-Instruct
+      infogain generate --file prompts.jsonl --out texts.jsonl --model ./dream --length 512
+      echo "Count to ten." | infogain generate --model ./sdar --sampler entropy -k 2 > texts.jsonl
+      infogain generate "2, 3, 5," --model ./llada-base --plain --stop . --recipe my-recipe.toml
+    """
+    settings.over(Recipe())  # a mistake is found now, not after the model is loaded
+    asked = read_prompts(prompts, file)
+    if out and out.exists() and not overwrite:
+        raise InputError(f"{out} exists, and what it holds would be lost. Name another file, or add --overwrite.")
+    model = source.load()
+    recipe = recipe_for(model, settings, stop_at_eos=not ignore_eos)
+    job = completions(model, asked, length, chat, system)
+    if traces:
+        traces.mkdir(parents=True, exist_ok=True)
+    with _writer(out) as write, watch(len(asked) * length * recipe.sampler.copies) as observe:
+        for i, text in stream(model, job, recipe, stop, None, batch_size, observe, trace=traces is not None):
+            write(i, text)
+            if traces and text.trace:
+                text.trace.save(traces / f"{i:04}.jsonl")
+
+
+def show(console: Console, text: Generation) -> None:
+    console.print(text.text, soft_wrap=True)
+    console.print(
+        f"[{len(text.tokens)} tokens, {text.finish}; H̃ {text.cumulative_entropy:.2f}, forwards {text.forwards}, "
+        f"token-forwards {text.token_forwards}]",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+@contextmanager
+def _writer(out: Path | None) -> Iterator[Callable[[int, Generation], None]]:
+    """To a file, a terminal or a pipe."""
+    if out:
+        with out.open("w", encoding="utf-8") as file:
+            yield partial(_write_line, file)
+        click.echo(f"texts → {out}", err=True)
+    elif sys.stdout.isatty():
+        console = Console(highlight=False, markup=False)
+        yield lambda _, text: show(console, text)
+    else:
+        yield partial(_write_line, sys.stdout)
+
+
+def _write_line(file: IO[str], number: int, text: Generation) -> None:
+    """At once: what is done stays, whatever comes next."""
+    file.write(json.dumps({"number": number, **text.plain()}, ensure_ascii=False) + "\n")
+    file.flush()

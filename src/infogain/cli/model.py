@@ -1,0 +1,69 @@
+"""The model flags that commands share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+from rich.console import Console
+
+from infogain.cli.flags import Settings
+from infogain.generate import default_recipe
+from infogain.load import DTYPES, load
+from infogain.models.backbone import CACHES
+from infogain.recipe import Recipe
+from infogain.text import TextModel
+
+FLAGS = [
+    click.option(
+        "--model", "-m", "name", required=True, envvar="INFOGAIN_MODEL", show_envvar=True, help="folder or hub id"
+    ),
+    click.option("--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="of the weights; unset: what the files hold"),
+    click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
+    click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help="columns kept between steps; unset: dual, or exact"),
+    click.option("--revision", help="of a hub id: branch, tag or commit"),
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model comes from, and how it is to be loaded."""
+
+    name: str
+    dtype: str | None
+    device: str | None
+    cache: str | None
+    revision: str | None
+
+    def load(self) -> TextModel:
+        with Console(stderr=True).status(f"loading {self.name}"):
+            return load(self.name, self.dtype, self.device, self.cache, self.revision)
+
+
+def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the model flags; it is called with the `source` they name."""
+
+    @functools.wraps(command)
+    def sourced(
+        name: str, dtype: str | None, device: str | None, cache: str | None, revision: str | None, **rest: Any
+    ) -> Any:
+        return command(source=Source(name, dtype, device, cache, revision), **rest)
+
+    flagged: Callable[..., Any] = sourced
+    for flag in reversed(FLAGS):
+        flagged = flag(flagged)
+    return flagged
+
+
+def recipe_for(model: TextModel, settings: Settings, stop_at_eos: bool = True) -> Recipe:
+    """The flags over what suits the model; says so where its blocks are not those it was trained with."""
+    recipe = settings.over(default_recipe(model.model))
+    own = model.model.attention_block
+    if own and recipe.block not in (None, own):
+        click.echo(f"note: blocks of {recipe.block} columns; the checkpoint was trained with {own}.", err=True)
+    if stop_at_eos and not recipe.eos_ids:
+        recipe = replace(recipe, eos_ids=model.tokenizer.eos_ids)
+    return recipe
