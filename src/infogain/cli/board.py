@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from infogain.cli.story import Hypothesis, Story
+from infogain.story import Hypothesis, Story
 
 # Entropy in nats below each bound, and its colours: cividis, which reads the same with any colour vision.
 SCALE = (

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.cli.layout import plain_table
-from infogain.cli.story import Story, mean_path
+from infogain.story import Story, mean_path
 from infogain.decode import decode
 from infogain.models.toys import Toy
 from infogain.options import Plain

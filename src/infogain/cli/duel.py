@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from infogain.cli.board import Board, Screen
-from infogain.cli.story import Story
+from infogain.story import Story
 from infogain.decode import decode_lanes
 from infogain.lane import Lane
 from infogain.models.toys import Toy

@@ -12,7 +12,7 @@ from rich.text import Text
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
-from infogain.cli.story import Story
+from infogain.story import Story
 from infogain.decode import Observer, decode_lanes
 from infogain.errors import InputError
 from infogain.lane import Lane
