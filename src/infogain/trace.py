@@ -68,7 +68,7 @@ class Step:
 @dataclass(eq=False, repr=False)
 class Trace:
     """`steps` in order, where survivors keep theirs: a step's rows are the last one's kept candidates, one for one;
-    `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of each token id, where known."""
+    `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of token ids, where known."""
 
     recipe: Plain
     mask_id: int

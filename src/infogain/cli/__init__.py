@@ -23,7 +23,15 @@ def main() -> None:
     """
 
 
-for command in (demo.demo, toy.toy, samplers.samplers, recipe.recipe, replay.replay, view.view, frequencies.frequencies):
+for command in (
+    demo.demo,
+    toy.toy,
+    samplers.samplers,
+    recipe.recipe,
+    replay.replay,
+    view.view,
+    frequencies.frequencies,
+):
     main.add_command(command)
 
 __all__ = ["main"]

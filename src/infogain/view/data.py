@@ -31,9 +31,7 @@ def run(title: str, trace: Trace, words: Words | None) -> Plain:
         "score": "J" if "info-gain" in trace.recipe["sampler"]["name"] else "score",
         "mask": trace.mask_id,
         "words": texts(trace, moves, words),
-        "prompts": [
-            {"canvas": canvas, "steps": steps(path)} for canvas, path in zip(trace.canvas, moves, strict=True)
-        ],
+        "prompts": [{"canvas": canvas, "steps": steps(path)} for canvas, path in zip(trace.canvas, moves, strict=True)],
     }
 
 
@@ -47,10 +45,7 @@ def steps(moves: Moves) -> list[Plain]:
             "block": [row.start, end[row.start]],
             "columns": row.columns,
             "entropy": [short(h) for h in row.entropy],
-            "candidates": [
-                {"columns": c.columns, "tokens": c.tokens, "score": short(c.score), "cost": short(c.cost), "kept": c.kept}
-                for c in row.candidates
-            ],
+            "candidates": [{**vars(c), "score": short(c.score), "cost": short(c.cost)} for c in row.candidates],
             "taken": row.candidates.index(candidate),
         }
         for row, candidate in moves

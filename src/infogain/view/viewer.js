@@ -47,8 +47,8 @@
     return { canvas, steps, written, cost, final, blocks };
   }
 
-  // Space and line ends are made visible where a cell holds nothing else.
-  const visible = (text) => (/^ +$/.test(text) ? "␣".repeat(text.length) : text.replace(/\n/g, "↵").replace(/\t/g, "⇥"));
+  // A token's text on its tile: white space is made visible, but for the one space that parts a word from the last.
+  const tile = (text) => text.replace(/^ (?=\S)/, "").replace(/ /g, "␣").replace(/\n/g, "↵").replace(/\t/g, "⇥");
 
   // A run's canvas and candidates.
   class Pane {
@@ -57,7 +57,7 @@
       this.canvas = el("div", { class: "canvas", role: "img" });
       this.note = el("p", { class: "note" });
       this.list = el("tbody");
-      const head = ["", run.score, "H̃ after", "writes"].map((text) => el("th", { scope: "col" }, text));
+      const head = ["", run.score, "H̃ after", "column and token"].map((text) => el("th", { scope: "col" }, text));
       const table = el("table", {}, el("thead", {}, el("tr", {}, ...head)), this.list);
       this.state = el("span", { class: "state" });
       const key = el("span", { class: "swatch", style: `--line: var(--line-${index % 6})` });
@@ -79,14 +79,12 @@
       const widest = Math.max(...texts.map((text) => [...text].length));
       const grid = widest <= 4 && texts.length <= 128; // signs, or ids of a short row; longer words flow as text
       this.canvas.classList.toggle("grid", grid);
-      this.canvas.classList.toggle("small", widest > 2 || texts.length > 40);
-      this.cells = texts.map((text, column) => {
-        // A hole is as wide as the word that fills it, so that nothing moves while it plays.
-        const shown = grid || !text.trim() ? visible(text) : text.replace(/\n/g, "↵");
-        return el("span", { "data-column": column }, el("i", {}, shown || "   "));
-      });
-      const breaks = grid ? [] : texts.map((text) => /\n/.test(text));
-      this.canvas.replaceChildren(...this.cells.flatMap((cell, c) => (breaks[c] ? [cell, el("br")] : [cell])));
+      this.canvas.style.setProperty("--columns", texts.length);
+      // A hole is as wide as the word that fills it, so that nothing moves while it plays.
+      this.cells = texts.map((text, column) => el("span", { "data-column": column }, el("i", {}, tile(text) || "   ")));
+      // Between tiles of text, its spaces and line ends are those of the page.
+      const around = (cell, c) => [/^ \S/.test(texts[c]) ? " " : "", cell, /\n/.test(texts[c]) ? el("br") : ""];
+      this.canvas.replaceChildren(...(grid ? this.cells : this.cells.flatMap(around)));
     }
 
     get length() {
@@ -138,36 +136,38 @@
     }
 
     showCandidates(step) {
-      const whose = this.viewer.runs.length > 1 ? `${this.run.title}: ` : "";
       const count = step?.candidates.length;
-      this.note.textContent = step
-        ? `${whose}step ${this.frame + 1} ${count > 1 ? `chooses among ${plural(count, "candidate")}` : "has one candidate"}`
-        : `${whose}all is written, H̃ = ${number(this.story.cost.at(-1), 3)} nats`;
+      const what = step
+        ? `Step ${this.frame + 1} ${count > 1 ? `chooses among ${count} candidates` : "has one candidate"}`
+        : `All is written, H̃ = ${number(this.story.cost.at(-1), 3)} nats`;
+      this.note.replaceChildren(what, el("small", {}, this.viewer.runs.length > 1 ? this.run.title : ""));
       this.list.closest("table").hidden = !step;
       if (!step) return this.list.replaceChildren();
       const order = step.candidates.map((_, i) => i);
       order.sort((i, j) => (step.candidates[j].score ?? -Infinity) - (step.candidates[i].score ?? -Infinity) || (j === step.taken) - (i === step.taken));
-      this.list.replaceChildren(...order.map((i) => this.row(step.candidates[i], i === step.taken)));
+      // A lone candidate is not scored, and all that end a block score alike.
+      const scored = step.candidates.some(({ score }) => score !== 0);
+      this.list.replaceChildren(...order.map((i) => this.row(step.candidates[i], i === step.taken, scored)));
     }
 
-    row(candidate, taken) {
+    row(candidate, taken, scored) {
       const { columns, tokens, score, cost, kept } = candidate;
       const chips = columns.slice(0, SHOWN).map((column, i) =>
-        el("span", { class: "chip", title: `column ${column}` }, el("sub", {}, String(column)), visible(this.word(tokens[i]))));
+        el("span", { class: "chip", title: `column ${column}` }, String(column), el("b", {}, tile(this.word(tokens[i])))));
       if (columns.length > SHOWN) chips.push(el("span", { class: "more" }, `+${columns.length - SHOWN}`));
       const mark = taken ? "✓" : kept ? "○" : "";
       const role = taken ? "taken" : kept ? "kept in the beam" : "dropped";
       const on = () => this.try(candidate);
       const off = () => this.try(null);
       return el("tr", { class: taken ? "taken" : kept ? "kept" : "", tabindex: "0", onpointerenter: on, onpointerleave: off, onfocus: on, onblur: off },
-        el("td", { title: role, "aria-label": role }, mark), el("td", {}, number(score, 3)), el("td", {}, number(cost, 3)), el("td", {}, ...chips));
+        el("td", { title: role, "aria-label": role }, mark), el("td", {}, scored ? number(score, 3) : "–"), el("td", {}, number(cost, 3)), el("td", {}, ...chips));
     }
 
     // Shows in the canvas what a candidate would write.
     try(candidate) {
       this.canvas.classList.toggle("trying", candidate !== null);
       for (const cell of this.cells) cell.removeAttribute("data-try");
-      candidate?.columns.forEach((column, i) => this.cells[column].setAttribute("data-try", visible(this.word(candidate.tokens[i]))));
+      candidate?.columns.forEach((column, i) => this.cells[column].setAttribute("data-try", tile(this.word(candidate.tokens[i]))));
       if (candidate) this.follow(this.cells[candidate.columns[0]]);
     }
 
@@ -215,13 +215,13 @@
       const [full, height, left, bottom] = [this.plot.clientWidth, this.plot.clientHeight, 46, 40];
       if (!full || !panes.length) return;
       Object.assign(this, { left, width: full - left - 14 });
-      const most = Math.max(...panes.flatMap((pane) => pane.story.cost), 1e-9);
-      const [xs, ys] = [ticks(length, clamp(Math.floor(full / 60), 3, 10), 1), ticks(most, 5, 0)];
-      const top = Math.max(most, ys.at(-1));
+      const most = Math.max(...panes.flatMap((pane) => pane.story.cost), 0.1);
+      const [xs, ys] = [ticks(length, clamp(Math.floor(full / 60), 3, 10), 1).filter((k) => k <= length), ticks(most, 5, 0)];
+      const top = ys.at(-1);
       const x = (k) => left + (this.width * k) / Math.max(length, 1);
       const y = (cost) => 10 + (height - bottom - 10) * (1 - cost / top);
       const points = (cost, last) => cost.slice(0, last + 1).map((c, k) => `${x(k).toFixed(1)},${y(c).toFixed(1)}`).join(" ");
-      const digits = ys.some((v) => v % 1) ? 1 : 0;
+      const digits = Math.max(0, -Math.floor(Math.log10(ys[1]) + 1e-9));
       const line = (pane, i) => {
         const style = `stroke="var(--line-${i % 6})" stroke-dasharray="${DASHES[i % 6]}"`;
         return `<polyline class="future" points="${points(pane.story.cost, pane.length)}" ${style}/>
@@ -250,12 +250,12 @@
     }
   }
 
-  // Round values from 0 to `most`, about `count` of them, none closer than `least`.
+  // Round values from 0 to the first that is not below `most`, about `count` of them, none closer than `least`.
   function ticks(most, count, least) {
     const rough = Math.max(most / count, least, 1e-9);
     const power = 10 ** Math.floor(Math.log10(rough));
     const gap = [1, 2, 5, 10].map((m) => m * power).find((g) => g >= rough * 0.999);
-    return Array.from({ length: Math.floor(most / gap + 1.001) }, (_, i) => i * gap);
+    return Array.from({ length: Math.ceil(most / gap - 1e-3) + 1 }, (_, i) => i * gap);
   }
 
   class Viewer {
@@ -287,8 +287,9 @@
 
     header() {
       const about = (run, prompt) => {
-        const { final } = history(run, prompt);
-        const text = final.map((token) => (token === run.mask ? "·" : run.words[token] ?? `${token} `)).join("").replace(/\s+/g, " ");
+        // Runs answer one problem differently: several show the problem, one its answer.
+        const row = this.runs.length > 1 ? run.prompts[prompt].canvas : history(run, prompt).final;
+        const text = row.map((token) => (token === run.mask ? "·" : run.words[token] ?? `${token} `)).join("").replace(/\s+/g, " ");
         return `${prompt + 1} of ${this.prompts}: ${text.length > 32 ? text.slice(0, 31) + "…" : text}`;
       };
       const most = this.runs.reduce((a, b) => (b.prompts.length > a.prompts.length ? b : a));
@@ -329,7 +330,7 @@
       this.element.classList.toggle("long", this.panes.some((pane) => !pane.canvas.classList.contains("grid")));
       this.picker.value = prompt;
       this.slider.max = this.length;
-      this.speed.value = SPEEDS.find((s) => s * 30 >= this.length) ?? SPEEDS.at(-1);
+      this.speed.value = SPEEDS.find((s) => s > 1 && s * 30 >= this.length) ?? SPEEDS.at(-1);
       this.seek(0);
     }
 
