@@ -45,11 +45,17 @@ def steps(moves: Moves) -> list[Plain]:
             "block": [row.start, end[row.start]],
             "columns": row.columns,
             "entropy": [short(h) for h in row.entropy],
-            "candidates": [{**vars(c), "score": short(c.score), "cost": short(c.cost)} for c in row.candidates],
-            "taken": row.candidates.index(candidate),
+            **choice(row.candidates, candidate),
         }
         for row, candidate in moves
     ]
+
+
+def choice(candidates: Sequence[Candidate], taken: Candidate) -> Plain:
+    """The candidates, best first, and the place of the one that was taken."""
+    best = sorted(candidates, key=lambda c: (c.score, c is taken), reverse=True)
+    table = [{**vars(c), "score": short(c.score), "cost": short(c.cost)} for c in best]
+    return {"candidates": table, "taken": best.index(taken)}
 
 
 def texts(trace: Trace, moves: Sequence[Moves], words: Words | None) -> dict[int, str]:

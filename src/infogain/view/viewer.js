@@ -19,7 +19,8 @@
   };
   const number = (x, digits) => (x === null ? "∞" : x.toFixed(digits).replace("-", "−"));
   const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
-  const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+  const button = (text, label, onclick) => el("button", { "aria-label": label, title: label, onclick }, text);
+  const swatch = (index) => el("span", { class: "swatch", style: `--line: var(--line-${index % 6})` });
 
   function colour(entropy, top) {
     const at = clamp((entropy ?? top) / top, 0, 1) * (SCALE.length - 1);
@@ -53,18 +54,19 @@
   // A run's canvas and candidates.
   class Pane {
     constructor(viewer, run, index) {
-      Object.assign(this, { viewer, run });
+      Object.assign(this, { viewer, run, index });
       this.canvas = el("div", { class: "canvas", role: "img" });
       this.note = el("p", { class: "note" });
       this.list = el("tbody");
       const head = ["", run.score, "H̃ after", "column and token"].map((text) => el("th", { scope: "col" }, text));
-      const table = el("table", {}, el("thead", {}, el("tr", {}, ...head)), this.list);
+      this.beam = el("caption", {}, "○ lives on in the beam, but does not win");
+      const table = el("table", {}, this.beam, el("thead", {}, el("tr", {}, ...head)), this.list);
       this.state = el("span", { class: "state" });
-      const key = el("span", { class: "swatch", style: `--line: var(--line-${index % 6})` });
-      const title = el("h3", {}, ...(viewer.runs.length > 1 ? [key] : []), run.title, el("small", {}, run.about));
-      this.root = el("section", { class: "pane", "aria-label": run.title }, el("header", {}, title, this.state), this.canvas);
-      const candidates = el("div", { class: "scroll", tabindex: "0", "aria-label": `Candidates of ${run.title}` }, table);
-      this.aside = el("section", { class: "candidates" }, this.note, candidates);
+      const key = viewer.several ? swatch(index) : "";
+      const title = el("header", {}, el("h3", {}, key, run.title, el("small", {}, run.about)), this.state);
+      this.root = el("section", { class: "pane", "aria-label": run.title }, title, this.canvas);
+      const label = `Candidates of ${run.title}`;
+      this.aside = el("section", { "aria-label": label }, this.note, el("div", { class: "scroll" }, table));
       this.canvas.addEventListener("pointerover", (event) => this.point(event));
       this.canvas.addEventListener("pointerleave", () => this.point(null));
     }
@@ -80,6 +82,8 @@
       const grid = widest <= 4 && texts.length <= 128; // signs, or ids of a short row; longer words flow as text
       this.canvas.classList.toggle("grid", grid);
       this.canvas.style.setProperty("--columns", texts.length);
+      const most = Math.max(...this.story.steps.map((step) => step.candidates.length), 1);
+      this.aside.style.setProperty("--rows", most); // room for them all, so that the page below stays where it is
       // A hole is as wide as the word that fills it, so that nothing moves while it plays.
       this.cells = texts.map((text, column) => el("span", { "data-column": column }, el("i", {}, tile(text) || "   ")));
       // Between tiles of text, its spaces and line ends are those of the page.
@@ -111,82 +115,90 @@
       this.cells.forEach((cell, c) => {
         const { kind, fresh, entropy } = this.cell(c);
         const { fill, ink } = entropy === undefined ? { fill: "", ink: "" } : colour(entropy, this.viewer.top);
-        cell.className = ["cell", kind, fresh ? "fresh" : "", next.has(c) ? "next" : "", c >= start && c <= end ? "block" : ""]
-          .filter(Boolean).join(" ");
+        const marks = { fresh, next: next.has(c), block: c >= start && c <= end };
+        cell.className = ["cell", kind, ...Object.keys(marks).filter((mark) => marks[mark])].join(" ");
         cell.style.setProperty("--fill", fill);
         cell.style.setProperty("--ink-on", ink);
-        cell.removeAttribute("data-try");
       });
+      this.try(null);
       const done = [...written.values()].filter((mark) => mark.step <= this.frame).length;
       this.state.textContent = `${done}/${written.size} written · H̃ ${number(cost[this.frame], 2)}`;
       this.canvas.setAttribute("aria-label", `${this.run.title}: ${this.text()}`);
-      this.follow([...this.cells].find((cell) => cell.classList.contains("fresh")) ?? this.cells[0]);
+      this.follow(this.cells.find((cell) => cell.classList.contains("fresh")) ?? this.cells[0]);
       this.showCandidates(step);
     }
 
     text() {
-      return this.cells.map((_, c) => this.cell(c)).map(({ kind, token }) => (kind === "hole" ? "·" : this.word(token))).join("");
+      const cells = this.cells.map((_, c) => this.cell(c));
+      return cells.map(({ kind, token }) => (kind === "hole" ? "·" : this.word(token))).join("");
     }
 
     // A canvas too long for its box scrolls itself, never the page.
     follow(cell) {
-      const { canvas } = this;
-      const y = cell ? cell.offsetTop - canvas.offsetTop : 0;
-      if (y < canvas.scrollTop || y > canvas.scrollTop + canvas.clientHeight - 60) canvas.scrollTop = y - canvas.clientHeight / 3;
+      const { scrollTop, clientHeight } = this.canvas;
+      const y = cell?.offsetTop ?? 0; // the canvas is positioned, so it is what this counts from
+      if (y < scrollTop || y > scrollTop + clientHeight - 60) this.canvas.scrollTop = y - clientHeight / 3;
     }
 
     showCandidates(step) {
-      const count = step?.candidates.length;
-      const what = step
-        ? `Step ${this.frame + 1} ${count > 1 ? `chooses among ${count} candidates` : "has one candidate"}`
-        : `All is written, H̃ = ${number(this.story.cost.at(-1), 3)} nats`;
-      this.note.replaceChildren(what, el("small", {}, this.viewer.runs.length > 1 ? this.run.title : ""));
+      this.note.replaceChildren(this.headline(step), el("small", {}, this.viewer.several ? this.run.title : ""));
+      // The rows give way to new ones: the keyboard must not be lost with the one that has it.
+      if (this.list.contains(document.activeElement)) this.viewer.element.focus({ preventScroll: true });
       this.list.closest("table").hidden = !step;
       if (!step) return this.list.replaceChildren();
-      const order = step.candidates.map((_, i) => i);
-      order.sort((i, j) => (step.candidates[j].score ?? -Infinity) - (step.candidates[i].score ?? -Infinity) || (j === step.taken) - (i === step.taken));
       // A lone candidate is not scored, and all that end a block score alike.
       const scored = step.candidates.some(({ score }) => score !== 0);
-      this.list.replaceChildren(...order.map((i) => this.row(step.candidates[i], i === step.taken, scored)));
+      this.list.replaceChildren(...step.candidates.map((candidate, i) => this.row(candidate, i === step.taken, scored)));
+      this.beam.hidden = !step.candidates.some(({ kept }, i) => kept && i !== step.taken);
+    }
+
+    headline(step) {
+      const count = step?.candidates.length;
+      if (count) return `Step ${this.frame + 1} ${count > 1 ? `chooses among ${count} candidates` : "has one candidate"}`;
+      const { final, cost } = this.story;
+      return `${final.includes(this.run.mask) ? "The end" : "All is written"}: H̃ = ${number(cost.at(-1), 3)} nats`;
     }
 
     row(candidate, taken, scored) {
       const { columns, tokens, score, cost, kept } = candidate;
-      const chips = columns.slice(0, SHOWN).map((column, i) =>
-        el("span", { class: "chip", title: `column ${column}` }, String(column), el("b", {}, tile(this.word(tokens[i])))));
-      if (columns.length > SHOWN) chips.push(el("span", { class: "more" }, `+${columns.length - SHOWN}`));
-      const mark = taken ? "✓" : kept ? "○" : "";
-      const role = taken ? "taken" : kept ? "kept in the beam" : "dropped";
+      const chip = (column, i) => el("span", { class: "chip" }, String(column), el("b", {}, tile(this.word(tokens[i]))));
+      const more = columns.length > SHOWN ? `+ ${columns.length - SHOWN} more` : "";
+      const [mark, role] = taken ? ["✓", "taken"] : kept ? ["○", "kept in the beam"] : ["", "dropped"];
       const on = () => this.try(candidate);
       const off = () => this.try(null);
-      return el("tr", { class: taken ? "taken" : kept ? "kept" : "", tabindex: "0", onpointerenter: on, onpointerleave: off, onfocus: on, onblur: off },
-        el("td", { title: role, "aria-label": role }, mark), el("td", {}, scored ? number(score, 3) : "–"), el("td", {}, number(cost, 3)), el("td", {}, ...chips));
+      const events = { onpointerenter: on, onpointerleave: off, onfocus: on, onblur: off };
+      return el("tr", { class: taken ? "taken" : "", tabindex: "0", ...events },
+        el("td", { title: role, "aria-label": role }, mark),
+        el("td", {}, scored ? number(score, 3) : "–"),
+        el("td", {}, number(cost, 3)),
+        el("td", {}, ...columns.slice(0, SHOWN).map(chip), more));
     }
 
     // Shows in the canvas what a candidate would write.
     try(candidate) {
       this.canvas.classList.toggle("trying", candidate !== null);
       for (const cell of this.cells) cell.removeAttribute("data-try");
-      candidate?.columns.forEach((column, i) => this.cells[column].setAttribute("data-try", tile(this.word(candidate.tokens[i]))));
-      if (candidate) this.follow(this.cells[candidate.columns[0]]);
+      if (!candidate) return;
+      candidate.columns.forEach((column, i) => {
+        this.cells[column].setAttribute("data-try", tile(this.word(candidate.tokens[i])));
+      });
+      this.follow(this.cells[candidate.columns[0]]);
     }
 
-    // The cell under the pointer: its tip, and the candidates that would write it.
+    // Tells about the cell under the pointer.
     point(event) {
       const cell = event?.target.closest(".cell");
-      const c = cell ? Number(cell.dataset.column) : -1;
-      const step = this.story.steps[this.frame];
-      const held = step?.candidates.filter(({ columns }) => columns.includes(c)).length;
       if (!cell) return this.viewer.tip(null);
+      const c = Number(cell.dataset.column);
       const { kind, token, step: when, entropy } = this.cell(c);
       const nats = entropy === undefined ? "" : `${number(entropy, 3)} nats`;
       const lines = {
         given: [`“${this.word(token)}”, given`],
         written: [`“${this.word(token)}”, written in step ${when}`, `at ${nats}`],
-        hole: [nats ? `masked, ${nats}` : "masked", when ? `written in step ${when}` : "never written", held ? `in ${plural(held, "candidate")} of this step` : ""],
+        hole: [nats ? `masked, ${nats}` : "masked", when ? `written in step ${when}` : "never written"],
       }[kind];
-      const id = token !== undefined && this.run.words[token] !== undefined ? `, token ${token}` : "";
-      this.viewer.tip(cell.getBoundingClientRect(), [...lines, `column ${c}${id}`].filter(Boolean));
+      const id = token in this.run.words ? `, token ${token}` : "";
+      this.viewer.tip(cell.getBoundingClientRect(), [...lines, `column ${c}${id}`]);
     }
   }
 
@@ -195,10 +207,9 @@
     constructor(viewer) {
       this.viewer = viewer;
       this.plot = el("div", { class: "plot", role: "img" });
-      const keys = viewer.runs.map((run, i) =>
-        el("span", { class: "key" }, el("span", { class: "swatch", style: `--line: var(--line-${i % 6})` }), run.title));
-      this.root = el("section", { class: "curve" }, el("h3", {}, "Cumulative entropy H̃"), this.plot,
-        el("div", { class: "keys" }, ...(keys.length > 1 ? keys : [])));
+      const keys = viewer.runs.map((run, i) => el("span", { class: "key" }, swatch(i), run.title));
+      const legend = viewer.several ? el("div", { class: "keys" }, ...keys) : "";
+      this.root = el("section", {}, el("h3", {}, "Cumulative entropy H̃"), this.plot, legend);
       this.plot.addEventListener("pointermove", (event) => this.point(event));
       this.plot.addEventListener("pointerleave", () => this.point(null));
       this.plot.addEventListener("click", (event) => viewer.seek(this.step(event)));
@@ -207,7 +218,8 @@
 
     step(event) {
       const box = this.plot.getBoundingClientRect();
-      return clamp(Math.round(((event.clientX - box.left - this.left) / this.width) * this.viewer.length), 0, this.viewer.length);
+      const share = (event.clientX - box.left - this.left) / this.width;
+      return Math.round(clamp(share, 0, 1) * this.viewer.length);
     }
 
     draw(hover = null) {
@@ -216,26 +228,29 @@
       if (!full || !panes.length) return;
       Object.assign(this, { left, width: full - left - 14 });
       const most = Math.max(...panes.flatMap((pane) => pane.story.cost), 0.1);
-      const [xs, ys] = [ticks(length, clamp(Math.floor(full / 60), 3, 10), 1).filter((k) => k <= length), ticks(most, 5, 0)];
-      const top = ys.at(-1);
+      const xs = ticks(length, clamp(Math.floor(full / 60), 3, 10), 1).filter((k) => k <= length);
+      const ys = ticks(most, 5, 0);
       const x = (k) => left + (this.width * k) / Math.max(length, 1);
-      const y = (cost) => 10 + (height - bottom - 10) * (1 - cost / top);
-      const points = (cost, last) => cost.slice(0, last + 1).map((c, k) => `${x(k).toFixed(1)},${y(c).toFixed(1)}`).join(" ");
+      const y = (cost) => 10 + (height - bottom - 10) * (1 - cost / ys.at(-1));
+      const points = (cost) => cost.map((c, k) => `${x(k).toFixed(1)},${y(c).toFixed(1)}`).join(" ");
       const digits = Math.max(0, -Math.floor(Math.log10(ys[1]) + 1e-9));
-      const line = (pane, i) => {
-        const style = `stroke="var(--line-${i % 6})" stroke-dasharray="${DASHES[i % 6]}"`;
-        return `<polyline class="future" points="${points(pane.story.cost, pane.length)}" ${style}/>
-          <polyline points="${points(pane.story.cost, pane.frame)}" ${style}/>
-          <circle r="4.5" cx="${x(pane.frame)}" cy="${y(pane.story.cost[pane.frame])}" fill="var(--line-${i % 6})"/>`;
+      const across = (v) => `<line class="rule" x1="${left}" x2="${full - 14}" y1="${y(v)}" y2="${y(v)}"/>
+        <text x="${left - 7}" y="${y(v) + 4}" text-anchor="end">${v.toFixed(digits)}</text>`;
+      const below = (k) => `<text x="${x(k)}" y="${height - bottom + 17}" text-anchor="middle">${k}</text>`;
+      const upright = (k, kind) => `<line class="${kind}" x1="${x(k)}" x2="${x(k)}" y1="10" y2="${height - bottom}"/>`;
+      const line = ({ story, frame: at, index }) => {
+        const ink = `var(--line-${index % 6})`;
+        const style = `stroke="${ink}" stroke-dasharray="${DASHES[index % 6]}"`;
+        return `<polyline class="future" points="${points(story.cost)}" ${style}/>
+          <polyline points="${points(story.cost.slice(0, at + 1))}" ${style}/>
+          <circle r="4.5" cx="${x(at)}" cy="${y(story.cost[at])}" fill="${ink}"/>`;
       };
+      const middle = `translate(12 ${(height - bottom + 10) / 2}) rotate(-90)`;
       this.plot.innerHTML = `<svg width="${full}" height="${height}" aria-hidden="true">
-        ${ys.map((v) => `<line class="rule" x1="${left}" x2="${full - 14}" y1="${y(v)}" y2="${y(v)}"/><text x="${left - 7}" y="${y(v) + 4}" text-anchor="end">${v.toFixed(digits)}</text>`).join("")}
-        ${xs.map((k) => `<text x="${x(k)}" y="${height - bottom + 17}" text-anchor="middle">${k}</text>`).join("")}
+        ${ys.map(across).join("")}${xs.map(below).join("")}
         <text class="axis" x="${left + this.width / 2}" y="${height - 5}" text-anchor="middle">step</text>
-        <text class="axis" transform="translate(12 ${(height - bottom + 10) / 2}) rotate(-90)" text-anchor="middle">H̃ (nats)</text>
-        ${hover === null ? "" : `<line class="hover" x1="${x(hover)}" x2="${x(hover)}" y1="10" y2="${height - bottom}"/>`}
-        <line class="now" x1="${x(frame)}" x2="${x(frame)}" y1="10" y2="${height - bottom}"/>
-        ${panes.map(line).join("")}</svg>`;
+        <text class="axis" transform="${middle}" text-anchor="middle">H̃ (nats)</text>
+        ${hover === null ? "" : upright(hover, "hover")}${upright(frame, "now")}${panes.map(line).join("")}</svg>`;
       const ends = panes.map((pane) => `${pane.run.title} ${number(pane.story.cost[pane.frame], 2)}`).join(", ");
       this.plot.setAttribute("aria-label", `H̃ in nats after step ${frame}: ${ends}`);
     }
@@ -245,7 +260,8 @@
       this.draw(k);
       if (!event) return this.viewer.tip(null);
       const at = { left: event.clientX, top: event.clientY - 8, width: 0, bottom: event.clientY + 16 };
-      const value = ({ story, run, length }) => `${number(story.cost[Math.min(k, length)], 3)} nats` + (this.viewer.runs.length > 1 ? `  ${run.title}` : "");
+      const title = (run) => (this.viewer.several ? `  ${run.title}` : "");
+      const value = ({ story, run, length }) => `${number(story.cost[Math.min(k, length)], 3)} nats${title(run)}`;
       this.viewer.tip(at, [`after step ${k}`, ...this.viewer.panes.map(value)]);
     }
   }
@@ -267,14 +283,19 @@
       this.body = el("div", { class: "panes" });
       this.asides = el("div", { class: "asides" });
       const side = el("div", { class: "side" }, this.curve.root, this.asides);
-      element.replaceChildren(this.header(), el("div", { class: "stage" }, this.body, this.controls(), side), this.bubble);
-      element.classList.toggle("several", data.runs.length > 1);
+      const stage = el("div", { class: "stage" }, this.body, this.controls(), side);
+      element.replaceChildren(this.header(), stage, this.bubble);
+      element.classList.toggle("several", this.several);
       element.tabIndex = 0;
       element.addEventListener("keydown", (event) => this.key(event));
       const hash = new URLSearchParams(location.hash.slice(1)); // #prompt=2&step=12&dark
       if (hash.has("dark") || hash.has("light")) element.dataset.theme = hash.has("dark") ? "dark" : "light";
       this.load(clamp(Number(hash.get("prompt") ?? 1) - 1 || 0, 0, this.prompts - 1));
       this.seek(Number(hash.get("step")) || 0);
+    }
+
+    get several() {
+      return this.runs.length > 1;
     }
 
     get prompts() {
@@ -286,39 +307,51 @@
     }
 
     header() {
-      const about = (run, prompt) => {
+      const most = this.runs.find((run) => run.prompts.length === this.prompts);
+      const about = (_, prompt) => {
         // Runs answer one problem differently: several show the problem, one its answer.
-        const row = this.runs.length > 1 ? run.prompts[prompt].canvas : history(run, prompt).final;
-        const text = row.map((token) => (token === run.mask ? "·" : run.words[token] ?? `${token} `)).join("").replace(/\s+/g, " ");
-        return `${prompt + 1} of ${this.prompts}: ${text.length > 32 ? text.slice(0, 31) + "…" : text}`;
+        const row = this.several ? most.prompts[prompt].canvas : history(most, prompt).final;
+        const words = row.map((token) => (token === most.mask ? "·" : most.words[token] ?? `${token} `));
+        const text = words.join("").replace(/\s+/g, " ");
+        const start = text.length > 32 ? `${text.slice(0, 31)}…` : text;
+        return el("option", { value: prompt }, `${prompt + 1} of ${this.prompts}: ${start}`);
       };
-      const most = this.runs.reduce((a, b) => (b.prompts.length > a.prompts.length ? b : a));
-      const options = most.prompts.map((_, prompt) => el("option", { value: prompt }, about(most, prompt)));
-      this.picker = el("select", { "aria-label": "Prompt", onchange: () => this.load(Number(this.picker.value)) }, ...options);
-      const theme = el("button", { class: "theme", "aria-label": "Dark or light", title: "Dark or light", onclick: () => this.toggleTheme() }, "◐");
-      const prompt = this.prompts > 1 ? [el("label", { class: "prompt" }, "Prompt ", this.picker)] : [];
-      return el("header", { class: "bar" }, this.legend(), ...prompt, theme);
+      const pick = () => this.load(Number(this.picker.value));
+      this.picker = el("select", { onchange: pick }, ...most.prompts.map(about));
+      const prompt = this.prompts > 1 ? el("label", { class: "prompt" }, "Prompt ", this.picker) : "";
+      const theme = button("◐", "Dark or light", () => this.toggleTheme());
+      return el("header", { class: "bar" }, this.legend(), prompt, theme);
     }
 
     legend() {
       const stops = SCALE.map((rgb) => `rgb(${rgb})`).join(", ");
-      const blocks = this.runs.some((run) => run.prompts.some(({ steps }) => steps.some((step) => step.block[0] !== steps[0].block[0])));
-      const key = (kind, text) => el("span", { class: "key" }, el("span", { class: `cell ${kind}`, "aria-hidden": "true" }, el("i", {}, kind === "given" ? "a" : "")), text);
-      return el("div", { class: "legend" },
-        el("span", { class: "key" }, "entropy ", el("b", {}, "0"), el("span", { class: "ramp", style: `background: linear-gradient(90deg, ${stops})` }), el("b", {}, `≥ ${this.top} nats`)),
-        key("given", "given"), key("hole", "masked"), key("hole next", "written next"), key("written fresh", "just written"), ...(blocks ? [key("hole block", "active block")] : []));
+      const ramp = el("span", { class: "ramp", style: `background: linear-gradient(90deg, ${stops})` });
+      const scale = el("span", { class: "key" }, "entropy ", el("b", {}, "0"), ramp, el("b", {}, `≥ ${this.top} nats`));
+      const key = (kind, text) => {
+        const sign = el("i", {}, kind === "given" ? "a" : "");
+        return el("span", { class: "key" }, el("span", { class: `cell ${kind}`, "aria-hidden": "true" }, sign), text);
+      };
+      const moves = ({ steps }) => steps.some((step) => step.block[0] !== steps[0].block[0]);
+      const blocks = this.runs.some((run) => run.prompts.some(moves));
+      return el("div", { class: "legend" }, scale,
+        key("given", "given"), key("hole", "masked"), key("hole next", "written next"),
+        key("written fresh", "just written"), blocks ? key("hole block", "active block") : "");
     }
 
     controls() {
-      const button = (text, label, onclick) => el("button", { "aria-label": label, title: label, onclick }, text);
-      this.play = button("▶", "Play", () => this.toggle());
-      this.slider = el("input", { type: "range", min: 0, value: 0, "aria-label": "Step", oninput: () => this.seek(Number(this.slider.value)) });
+      this.play = button("▶", "Play or pause (space)", () => this.toggle());
+      const slide = () => this.seek(Number(this.slider.value));
+      this.slider = el("input", { type: "range", min: 0, value: 0, "aria-label": "Step", oninput: slide });
       this.where = el("output", { "aria-live": "polite" });
-      this.speed = el("select", { "aria-label": "Steps per second" }, ...SPEEDS.map((s) => el("option", { value: s }, `${s}/s`)));
-      this.speed.addEventListener("change", () => this.timer && (this.toggle(), this.toggle()));
+      const speeds = SPEEDS.map((s) => el("option", { value: s }, `${s}/s`));
+      const hurry = () => this.timer && this.start();
+      this.speed = el("select", { "aria-label": "Steps per second", onchange: hurry }, ...speeds);
       return el("div", { class: "controls", role: "group", "aria-label": "Playback" },
-        button("⇤", "To the start (Home)", () => this.seek(0)), button("‹", "Step back (←)", () => this.seek(this.frame - 1)), this.play,
-        button("›", "Step on (→)", () => this.seek(this.frame + 1)), button("⇥", "To the end (End)", () => this.seek(this.length)),
+        button("⇤", "To the start (Home)", () => this.seek(0)),
+        button("‹", "Step back (←)", () => this.seek(this.frame - 1)),
+        this.play,
+        button("›", "Step on (→)", () => this.seek(this.frame + 1)),
+        button("⇥", "To the end (End)", () => this.seek(this.length)),
         this.slider, this.where, this.speed);
     }
 
@@ -341,16 +374,28 @@
       this.where.textContent = `step ${this.frame} of ${this.length}`;
       this.tip(null);
       this.curve.draw();
-      if (this.frame === this.length && this.timer) this.toggle();
+      if (this.frame === this.length) this.stop();
+    }
+
+    start() {
+      clearInterval(this.timer);
+      if (this.frame === this.length) this.seek(0);
+      this.timer = setInterval(() => this.seek(this.frame + 1), 1000 / Number(this.speed.value));
+      this.showPlaying();
+    }
+
+    stop() {
+      clearInterval(this.timer);
+      this.timer = null;
+      this.showPlaying();
     }
 
     toggle() {
-      clearInterval(this.timer);
-      if (this.timer) this.timer = null;
-      else {
-        if (this.frame === this.length) this.seek(0);
-        this.timer = setInterval(() => this.seek(this.frame + 1), 1000 / Number(this.speed.value));
-      }
+      if (this.timer) this.stop();
+      else this.start();
+    }
+
+    showPlaying() {
       this.play.textContent = this.timer ? "❚❚" : "▶";
       this.play.setAttribute("aria-label", this.timer ? "Pause" : "Play");
       this.where.setAttribute("aria-live", this.timer ? "off" : "polite"); // a screen reader is not told every frame
