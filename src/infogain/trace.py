@@ -68,12 +68,13 @@ class Step:
 @dataclass(eq=False, repr=False)
 class Trace:
     """`steps` in order, where survivors keep theirs: a step's rows are the last one's kept candidates, one for one;
-    `canvas` as decoding began, `rows` as it ended (empty until then)."""
+    `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of token ids, where known."""
 
     recipe: Plain
     mask_id: int
     canvas: list[list[int]]
     rows: list[list[int]] = field(default_factory=list)
+    words: dict[int, str] | None = None
     _steps: list[Step] = field(default_factory=list)
     _unread: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -121,6 +122,7 @@ class Trace:
             "recipe": self.recipe,
             "mask_id": self.mask_id,
             "canvas": self.canvas,
+            **({"words": self.words} if self.words is not None else {}),
         }
         for step in self.steps:
             yield {"kind": "step", **dataclasses.asdict(step)}
@@ -134,13 +136,13 @@ class Trace:
             header, *rest = lines
             if header["kind"] != "header" or header["version"] != VERSION:
                 raise ValueError(f"the first line is no header of version {VERSION}")
-            trace = cls(header["recipe"], header["mask_id"], header["canvas"])
+            trace = cls(header["recipe"], header["mask_id"], header["canvas"], words=_words(header.get("words")))
             for line in rest:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]
                 else:
                     trace._steps.append(Step(line["step"], [_row(row) for row in line["rows"]]))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"a trace must be the JSON lines that Trace.save writes; {path} is not: {error}."
             ) from error
@@ -150,6 +152,11 @@ class Trace:
 def _whole_lines(path: Path) -> list[str]:
     text = path.read_text()
     return text[: text.rfind("\n") + 1].splitlines()
+
+
+def _words(words: dict[str, str] | None) -> dict[int, str] | None:
+    """JSON knows strings as keys only."""
+    return None if words is None else {int(token): str(text) for token, text in words.items()}
 
 
 def _row(row: Plain) -> Row:

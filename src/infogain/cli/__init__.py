@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from infogain import __version__
-from infogain.cli import demo, frequencies, recipe, replay, samplers, toy
+from infogain.cli import demo, frequencies, recipe, replay, samplers, toy, view
 from infogain.cli.group import CleanGroup
 
 
@@ -23,7 +23,15 @@ def main() -> None:
     """
 
 
-for command in (demo.demo, toy.toy, samplers.samplers, recipe.recipe, replay.replay, frequencies.frequencies):
+for command in (
+    demo.demo,
+    toy.toy,
+    samplers.samplers,
+    recipe.recipe,
+    replay.replay,
+    view.view,
+    frequencies.frequencies,
+):
     main.add_command(command)
 
 __all__ = ["main"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from rich.columns import Columns
@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from infogain.cli.story import Hypothesis, Story
+from infogain.story import Hypothesis, Story
 
 # Entropy in nats below each bound, and its colours: cividis, which reads the same with any colour vision.
 SCALE = (
@@ -38,8 +38,9 @@ def legend() -> Text:
 class Board:
     """A story's lines. `alphabet` gives each token id its sign; without one the ids are shown."""
 
-    def __init__(self, title: str, story: Story, alphabet: str | None = None) -> None:
-        self.title, self.story, self.alphabet = title, story, alphabet
+    def __init__(self, title: str, story: Story, alphabet: str | Mapping[int, str] | None = None) -> None:
+        self.title, self.story = title, story
+        self.alphabet = dict(enumerate(alphabet)) if isinstance(alphabet, str) else alphabet
         highest = max((token for row in story.prompts for token in row), default=0)
         self._cell = 1 if alphabet else len(str(highest))
 
@@ -68,7 +69,9 @@ class Board:
     def _sign(self, token: int) -> str:
         if token == self.story.mask_id:
             return HOLE * self._cell
-        return self.alphabet[token] if self.alphabet else str(token).rjust(self._cell)
+        if self.alphabet and token in self.alphabet:
+            return self.alphabet[token].replace("\n", "↵")
+        return str(token).rjust(self._cell)
 
 
 class Screen:

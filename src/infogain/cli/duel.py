@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 
 from infogain.cli.board import Board, Screen
-from infogain.cli.story import Story
 from infogain.decode import decode_lanes
 from infogain.lane import Lane
 from infogain.models.toys import Toy
 from infogain.recipe import Recipe
 from infogain.schedule import TokensPerStep
+from infogain.story import Story
 from infogain.trace import StepEvent, Trace
 
 SEED = 5  # a typical case: the greedy order fails, as it does about every second time

@@ -8,10 +8,9 @@ import click
 from rich.console import Console
 
 from infogain.cli.board import Board, Screen
-from infogain.cli.story import Story
-from infogain.errors import InputError
-from infogain.models.toys import load_toy
-from infogain.trace import Step, Trace
+from infogain.cli.words import words_of
+from infogain.story import Story, tell
+from infogain.trace import Trace
 
 
 @click.command()
@@ -27,29 +26,11 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
       infogain replay trace.jsonl --toy one-way
     """
     trace = Trace.load(path)
-    alphabet = load_toy(toy).alphabet if toy else None
-    highest = max((token for row in [*trace.canvas, *trace.rows] for token in row), default=0)
-    if alphabet and max(highest, trace.mask_id) >= len(alphabet):
-        raise InputError(
-            f"the trace must be of the toy {toy}, whose token ids are below {len(alphabet)}; "
-            f"{path} holds {max(highest, trace.mask_id)}. Drop --toy to see the ids."
-        )
-    story, end = Story(trace), Story(trace)
-    for step in trace.steps:
-        _follow(end, step, path)
-    story.foretell(end)
-    board = Board(trace.recipe["sampler"]["name"], story, alphabet)
+    words = words_of(trace, toy, path)
+    story = Story(trace)
+    story.foretell(tell(trace, str(path)))
+    board = Board(trace.recipe["sampler"]["name"], story, words)
     with Screen(Console(highlight=False, markup=False), [board], delay) as screen:
         for step in trace.steps:
             story.follow(step)
             screen.show(board)
-
-
-def _follow(story: Story, step: Step, path: Path) -> None:
-    try:
-        story.follow(step)
-    except (IndexError, ValueError) as error:
-        raise InputError(
-            f"the steps of a trace must follow from each other; step {step.step} of {path} does not. "
-            "Was the file edited? Decode again with --trace."
-        ) from error

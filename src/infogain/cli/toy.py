@@ -12,7 +12,6 @@ from rich.text import Text
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
-from infogain.cli.story import Story
 from infogain.decode import Observer, decode_lanes
 from infogain.errors import InputError
 from infogain.lane import Lane
@@ -20,6 +19,7 @@ from infogain.models.toys import TOYS, Toy, load_toy
 from infogain.recipe import Recipe
 from infogain.result import Result
 from infogain.schedule import TokensPerStep
+from infogain.story import Story
 from infogain.trace import StepEvent, Trace
 
 OUTPUT = click.Path(dir_okay=False, path_type=Path)

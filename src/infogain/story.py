@@ -4,23 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
 
+from infogain.errors import InputError
 from infogain.trace import Candidate, Row, Step, StepEvent, Trace
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One canvas on its way, with all that was paid for it."""
+    """One canvas on its way, with the moves that led to it."""
 
     tokens: list[int]
-    cost: float = 0.0  # H̃ so far
+    moves: tuple[tuple[Row, Candidate], ...] = ()  # as it stood before each step, and what was written
     entropy: dict[int, float] = field(
         default_factory=dict
     )  # of a written column when it was written, else as last seen
-    fresh: frozenset[int] = frozenset()  # columns the last step wrote
-    path: tuple[tuple[int, float], ...] = ((0, 0.0),)  # tokens written and H̃, after each step
     stopped: bool = False  # its block ended with an EOS
+
+    @property
+    def cost(self) -> float:
+        """H̃ so far."""
+        return self.moves[-1][1].cost if self.moves else 0.0
+
+    @property
+    def fresh(self) -> frozenset[int]:
+        """Columns the last step wrote."""
+        return frozenset(self.moves[-1][1].columns if self.moves else ())
+
+    @property
+    def path(self) -> list[tuple[int, float]]:
+        """Tokens written and H̃, at the start and after each step."""
+        written = accumulate((len(candidate.columns) for _, candidate in self.moves), initial=0)
+        return list(zip(written, [0.0, *(candidate.cost for _, candidate in self.moves)], strict=True))
 
     def after(self, row: Row, candidate: Candidate, eos_ids: Sequence[int]) -> Hypothesis:
         tokens = list(self.tokens)
@@ -29,10 +44,8 @@ class Hypothesis:
         ends_block = set(candidate.columns) == set(row.columns)
         return Hypothesis(
             tokens=tokens,
-            cost=candidate.cost,
+            moves=(*self.moves, (row, candidate)),
             entropy={**self.entropy, **dict(zip(row.columns, row.entropy, strict=True))},
-            fresh=frozenset(candidate.columns),
-            path=(*self.path, (self.path[-1][0] + len(candidate.columns), candidate.cost)),
             stopped=self.stopped or (ends_block and not set(eos_ids).isdisjoint(tokens[row.start :])),
         )
 
@@ -81,6 +94,20 @@ class Story:
             if candidate.kept
         ]
         return stopped + after
+
+
+def tell(trace: Trace, name: str) -> Story:
+    """The whole story of a saved trace; `name` tells the reader of an error which trace it is about."""
+    story = Story(trace)
+    for step in trace.steps:
+        try:
+            story.follow(step)
+        except (IndexError, ValueError) as error:
+            raise InputError(
+                f"the steps of a trace must follow from each other; step {step.step} of {name} does not. "
+                "Was the file edited? Decode again with --trace."
+            ) from error
+    return story
 
 
 def mean_path(stories: Iterable[Hypothesis]) -> list[tuple[int, float]]:

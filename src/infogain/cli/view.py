@@ -1,0 +1,57 @@
+"""`infogain view`: a saved trace as a page to play in a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import webbrowser
+from pathlib import Path
+
+import click
+
+from infogain import view as viewer
+from infogain.cli.words import words_of
+from infogain.errors import InputError
+from infogain.trace import Trace
+
+
+@click.command()
+@click.argument(
+    "paths", metavar="TRACE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option("--toy", metavar="NAME", help="toy the traces are of: shows its signs in place of token ids")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="page to write  [default: TRACE.html]")
+@click.option("--open/--no-open", "show", default=False, help="open the page in a browser")
+def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, show: bool) -> None:
+    """Write a page that replays traces in any browser, with nothing fetched from elsewhere.
+
+    Several traces are played side by side, step by step together.
+
+    \b
+    Examples:
+      infogain toy one-way --sampler info-gain -k 2 --trace trace.jsonl
+      infogain view trace.jsonl --toy one-way --open
+      infogain view greedy.jsonl info-gain.jsonl --out duel.html
+    """
+    out = out or paths[0].with_suffix(".html")
+    if not out.parent.is_dir():  # found out now, not after the work
+        raise InputError(f"a file to write needs a folder that exists; {out.parent} is none. Make it first.")
+    if out.resolve() in [path.resolve() for path in paths]:
+        raise InputError(f"the page must not replace a trace; {out} is one. Name another file with --out.")
+    traces = [_load(path, toy) for path in paths]
+    titles = _titles(paths)
+    page = viewer.page(list(zip(titles, traces, strict=True)), title=" · ".join(titles))
+    out.write_text(page, encoding="utf-8")
+    click.echo(f"page → {out}")
+    if show:
+        webbrowser.open(out.resolve().as_uri())
+
+
+def _load(path: Path, toy: str | None) -> Trace:
+    trace = Trace.load(path)
+    return dataclasses.replace(trace, words=words_of(trace, toy, path))
+
+
+def _titles(paths: tuple[Path, ...]) -> list[str]:
+    """File names without their endings, or whole paths where these would be the same."""
+    stems = [path.stem for path in paths]
+    return stems if len(set(stems)) == len(stems) else [str(path) for path in paths]

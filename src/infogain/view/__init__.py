@@ -1,0 +1,5 @@
+"""The trace viewer: traces as one self-contained piece of HTML that plays in any browser."""
+
+from infogain.view.page import assets, fragment, page
+
+__all__ = ["assets", "fragment", "page"]

@@ -1,0 +1,88 @@
+"""What the viewer is given: of each trace the history of every prompt's answer, rounded, and no more than is shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from infogain.errors import InputError
+from infogain.options import Plain
+from infogain.story import tell
+from infogain.trace import Candidate, Row, Trace
+
+Words = Callable[[int], str]
+Moves = Sequence[tuple[Row, Candidate]]
+
+
+def data(traces: Sequence[tuple[str, Trace]], words: Words | None = None) -> Plain:
+    if not traces:
+        raise InputError("a viewer needs at least one trace; got none.")
+    runs = [run(title, trace, words) for title, trace in traces]
+    return {"runs": runs, "top": top([h for r in runs for p in r["prompts"] for s in p["steps"] for h in s["entropy"]])}
+
+
+def run(title: str, trace: Trace, words: Words | None) -> Plain:
+    """One trace. Of a beam the hypothesis that won is followed, of independent copies the one that did."""
+    story = tell(trace, title)
+    moves = [story.best(prompt).moves for prompt in range(len(trace.canvas))]
+    return {
+        "title": title,
+        "about": about(trace.recipe),
+        "score": "J" if "info-gain" in trace.recipe["sampler"]["name"] else "score",
+        "mask": trace.mask_id,
+        "words": texts(trace, moves, words),
+        "prompts": [{"canvas": canvas, "steps": steps(path)} for canvas, path in zip(trace.canvas, moves, strict=True)],
+    }
+
+
+def steps(moves: Moves) -> list[Plain]:
+    """A block begins at its start and ends with the last column that was ever masked in it."""
+    end: dict[int, int] = {}
+    for row, _ in moves:
+        end.setdefault(row.start, max(row.columns, default=row.start))
+    return [
+        {
+            "block": [row.start, end[row.start]],
+            "columns": row.columns,
+            "entropy": [short(h) for h in row.entropy],
+            **choice(row.candidates, candidate),
+        }
+        for row, candidate in moves
+    ]
+
+
+def choice(candidates: Sequence[Candidate], taken: Candidate) -> Plain:
+    """The candidates, best first, and the place of the one that was taken."""
+    best = sorted(candidates, key=lambda c: (c.score, c is taken), reverse=True)
+    table = [{**vars(c), "score": short(c.score), "cost": short(c.cost)} for c in best]
+    return {"candidates": table, "taken": best.index(taken)}
+
+
+def texts(trace: Trace, moves: Sequence[Moves], words: Words | None) -> dict[int, str]:
+    """The text of every id that is shown, where it is known."""
+    tried = {token for path in moves for row, _ in path for c in row.candidates for token in c.tokens}
+    ids = sorted((tried | {token for row in trace.canvas for token in row}) - {trace.mask_id})
+    if words is not None:
+        return {token: words(token) for token in ids}
+    return {token: trace.words[token] for token in ids if token in trace.words} if trace.words else {}
+
+
+def about(recipe: Plain) -> str:
+    """A recipe in a few words: `best-of-n (entropy), K = 2, blocks of 32`."""
+    sampler, schedule = recipe["sampler"], recipe["schedule"]
+    base = f" ({sampler['base']['name']})" if "base" in sampler else ""
+    pace = {"tokens": "K = {k}", "steps": "{count} steps"}.get(schedule["name"], "{name}").format(**schedule)
+    block = f", blocks of {recipe['block']}" if recipe.get("block") else ""
+    return f"{sampler['name']}{base}, {pace}{block}"
+
+
+def top(entropy: Sequence[float | None]) -> float:
+    """The scale's end in nats: few values lie above, so that rare ones do not take the colours from the rest."""
+    known = sorted(h for h in entropy if h is not None)
+    high = known[int(0.98 * (len(known) - 1))] if known else 0.0
+    return max(0.5, math.ceil(2 * high) / 2)
+
+
+def short(x: float) -> float | None:
+    """Four decimals are more than the eye can tell; JSON has no infinities."""
+    return round(x, 4) if math.isfinite(x) else None

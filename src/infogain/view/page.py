@@ -1,0 +1,36 @@
+"""The viewer's HTML: a whole page, or a fragment for a page that holds several and the assets once."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from string import Template
+
+from infogain.trace import Trace
+from infogain.view.data import Words, data
+
+
+def page(traces: Sequence[tuple[str, Trace]], words: Words | None = None, title: str = "Trace") -> str:
+    """A whole page that fetches nothing. Traces with their titles are played side by side, in step;
+    `words` gives each token id its text, else each trace's own `words` do."""
+    return Template(_file("page.html")).substitute(
+        title=html.escape(title), assets=assets(), viewer=fragment(traces, words)
+    )
+
+
+def fragment(traces: Sequence[tuple[str, Trace]], words: Words | None = None) -> str:
+    """One viewer for a page that holds `assets()` once."""
+    text = json.dumps(data(traces, words), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c")  # no token text can end the script element or begin a comment in it
+    return f'<div class="infogain-viewer"><script type="application/json">{text}</script></div>'
+
+
+def assets() -> str:
+    """The style and the script of every viewer on a page."""
+    return f"<style>\n{_file('viewer.css')}</style>\n<script>\n{_file('viewer.js')}</script>"
+
+
+def _file(name: str) -> str:
+    return (files("infogain.view") / name).read_text(encoding="utf-8")
