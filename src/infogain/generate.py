@@ -220,11 +220,21 @@ def _early_stop(tokenizer: Tokenizer, stops: list[str], recipe: Recipe) -> Any:
     return lambda row, written: any(stop in tokenizer.decode(written) for stop in stops)
 
 
+def _traces(tokenizer: Tokenizer, result: Result) -> list[Trace]:
+    """A trace per row, with the words of all it holds."""
+    assert result.trace is not None
+    traces = result.trace.split()
+    for trace in traces:
+        tried = {token for step in trace.steps for row in step.rows for a in row.candidates for token in a.tokens}
+        trace.words = {token: tokenizer.word(token) for token in sorted(tried.union(*trace.canvas))}
+    return traces
+
+
 def _read(
     tokenizer: Tokenizer, job: Job, batch: Sequence[int], result: Result, stops: list[str]
 ) -> Iterator[Generation]:
     """The texts of a batch."""
-    traces = result.trace.split() if result.trace else [None] * len(batch)
+    traces = _traces(tokenizer, result) if result.trace else [None] * len(batch)
     rows, generated, revealed = result.rows(), result.generated.tolist(), result.revealed.tolist()
     for r, i in enumerate(batch):
         written = [column for column in range(len(rows[r])) if generated[r][column]]

@@ -44,8 +44,7 @@ def load(
     transformers.
     """
     folder, kind, place = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
-    config = Config(folder)
-    if any(name.endswith("ForMaskedLM") for name in config.get("architectures", [])):
+    if is_masked_lm(Config(folder)):
         if cache is not None:
             raise InputError(f"a masked LM of transformers runs without a cache; got cache={cache!r}. Leave it unset.")
         model, tokenizer = load_masked_lm(str(folder), kind, place)
@@ -77,6 +76,11 @@ def find_checkpoint(name: str | Path, revision: str | None = None, files: list[s
             f"there is no folder {str(name)!r}, and fetching it from the hub failed: {reason} "
             "Check the name and the connection, or give the path of a local folder."
         ) from error
+
+
+def is_masked_lm(config: Config) -> bool:
+    """A class of transformers, to be run by it."""
+    return any(name.endswith("ForMaskedLM") for name in config.get("architectures", []))
 
 
 def as_dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:

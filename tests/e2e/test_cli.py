@@ -22,17 +22,17 @@ from infogain.samplers import SAMPLERS
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
 
 
-def run(*arguments: str | Path, input: str | None = None, env: dict[str, str] | None = None) -> Result:
+def run(*arguments: object, input: str | None = None, env: dict[str, str] | None = None) -> Result:
     return CliRunner().invoke(main, [str(a) for a in arguments], input=input, env=env or {"COLUMNS": "80"})
 
 
-def ok(*arguments: str | Path, input: str | None = None, env: dict[str, str] | None = None) -> str:
+def ok(*arguments: object, input: str | None = None, env: dict[str, str] | None = None) -> str:
     result = run(*arguments, input=input, env=env)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
-def refused(*arguments: str | Path, input: str | None = None) -> str:
+def refused(*arguments: object, input: str | None = None) -> str:
     """The one line that a refused command prints."""
     result = run(*arguments, input=input)
     assert result.exit_code == 2, result.output

@@ -5,7 +5,21 @@ from __future__ import annotations
 import click
 
 from infogain import __version__
-from infogain.cli import demo, frequencies, recipe, replay, samplers, toy, view
+from infogain.cli import (
+    chat,
+    compare,
+    demo,
+    drift,
+    frequencies,
+    generate,
+    infill,
+    inspect,
+    recipe,
+    replay,
+    samplers,
+    toy,
+    view,
+)
 from infogain.cli.group import CleanGroup
 
 
@@ -17,6 +31,8 @@ def main() -> None:
     \b
     Examples:
       infogain demo
+      infogain generate "Why is the sky blue?" --model GSAI-ML/LLaDA-8B-Instruct
+      infogain chat --model ./dream --sampler info-gain -k 2
       infogain samplers info-gain
       infogain toy one-way --sampler info-gain -k 2
       infogain recipe --sampler info-gain --block 16 > my-recipe.toml
@@ -25,6 +41,12 @@ def main() -> None:
 
 for command in (
     demo.demo,
+    generate.generate,
+    chat.chat,
+    infill.infill,
+    compare.compare,
+    inspect.inspect,
+    drift.drift,
     toy.toy,
     samplers.samplers,
     recipe.recipe,

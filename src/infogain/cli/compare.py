@@ -24,6 +24,8 @@ from infogain.generate import Generation, completions, stream
 from infogain.options import plain
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
+from infogain.samplers.ar import AR
+from infogain.schedule import Steps
 
 Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others
@@ -63,6 +65,7 @@ def compare(
     model = source.load()
     common = recipe_for(model, replace(settings, sampler={}, base={}))
     job = completions(model, [prompt], length, chat, system)
+    next(stream(model, job, Recipe(AR(), Steps(1), common.block)))  # the first sampler must not pay for start-up
     outcomes: list[Outcome] = []
     for name in names:
         recipe = with_sampler(common, name, settings)

@@ -29,6 +29,10 @@ class Spec:
     wide_rope: bool = False  # q and k are rotated in float32 (LLaDA); else in the activations' dtype
     wide_norm: bool = False  # the norm's weight multiplies before the cast back (SDAR); else after
 
+    def cached(self, columns: int) -> int:
+        """How many numbers the keys and values of these columns hold."""
+        return 2 * self.layers * self.kv_heads * self.head_dim * columns
+
     @property
     def parameters(self) -> int:
         """How many numbers the weights hold."""

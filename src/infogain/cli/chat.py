@@ -1,0 +1,119 @@
+"""`infogain chat`: a conversation in the terminal, every answer seen as it is unmasked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from infogain.cli.board import legend
+from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.generate import LENGTH, SYSTEM, show
+from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.sheet import sheet
+from infogain.errors import InfoGainError, InputError
+from infogain.generate import Generation, Job, completions, stream
+from infogain.recipe import Recipe
+from infogain.story import Story
+from infogain.text import Message, TextModel
+from infogain.trace import StepEvent, Trace
+
+HELP = """\
+/sampler NAME   decode with another sampler
+/seed NUMBER    draw anew
+/reset          forget the conversation
+/exit           leave (or Ctrl-D)"""
+
+
+@click.command()
+@model_flags
+@LENGTH
+@SYSTEM
+@settings_flags
+def chat(source: Source, length: int, system: str | None, settings: Settings) -> None:
+    """Talk to a model and watch its answers come out of the mask.
+
+    Words are coloured by how uncertain the model was when it wrote them.
+
+    \b
+    Examples:
+      infogain chat --model GSAI-ML/LLaDA-8B-Instruct
+      infogain chat --model ./dream --sampler info-gain -k 2 --length 128
+      echo "Why is the sky blue?" | infogain chat --model ./sdar
+    """
+    settings.over(Recipe())
+    console = Console(highlight=False, markup=False)
+    model = source.load()
+    if not model.tokenizer.chats:
+        raise InputError(f"chat needs a checkpoint with a chat template; {source.name} has none. Use generate --plain.")
+    talk = Talk(console, model, recipe_for(model, settings), length, system)
+    console.print(legend(), "/help lists what else you can say.", sep="\n")
+    while talk.turn(_ask(console)):
+        pass
+
+
+def _ask(console: Console) -> str:
+    try:
+        return console.input("› ")
+    except (EOFError, KeyboardInterrupt):
+        return "/exit"
+
+
+class Talk:
+    """A conversation so far."""
+
+    def __init__(self, console: Console, model: TextModel, recipe: Recipe, length: int, system: str | None) -> None:
+        self.console, self.model, self.recipe, self.length, self.system = console, model, recipe, length, system
+        self.messages: list[Message] = []
+
+    def turn(self, said: str) -> bool:
+        """One turn; returns whether the talk goes on. A mistake ends neither it nor the conversation."""
+        command, _, rest = said.strip().partition(" ")
+        try:
+            if command == "/exit":
+                return False
+            if command in ("/help", "/reset", "/sampler", "/seed"):
+                getattr(self, command[1:])(rest.strip())
+            elif command:
+                self.answer(said)
+        except InfoGainError as error:
+            self.console.print(f"error: {error}", soft_wrap=True)
+        return True
+
+    def help(self, _: str) -> None:
+        self.console.print(HELP)
+
+    def reset(self, _: str) -> None:
+        self.messages.clear()
+        self.console.print("The conversation is forgotten.")
+
+    def sampler(self, name: str) -> None:
+        self.recipe = Recipe.of({**self.recipe.plain(), "sampler": name})
+        self.console.print(f"From now on: {name}.")
+
+    def seed(self, number: str) -> None:
+        if not number.lstrip("-").isdigit():
+            raise InputError(f"a seed is a whole number; got {number!r}.")
+        self.recipe = replace(self.recipe, seed=int(number))
+        self.console.print(f"The seed is {number}.")
+
+    def answer(self, said: str) -> None:
+        messages = [*self.messages, {"role": "user", "content": said}]
+        text = self._watch(completions(self.model, [messages], self.length, True, self.system))
+        self.messages = [*messages, {"role": "assistant", "content": text.text}]
+        show(self.console, text)
+
+    def _watch(self, job: Job) -> Generation:
+        if not self.console.is_terminal:
+            return next(stream(self.model, job, self.recipe))[1]
+        story = Story(Trace(self.recipe.plain(), self.model.model.mask_id, job.rows))
+        with Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="visible") as live:
+
+            def observe(event: StepEvent) -> None:
+                story.observe(event)
+                live.update(sheet(story, self.model.tokenizer.word, self.recipe.eos_ids), refresh=True)
+
+            _, text = next(stream(self.model, job, self.recipe, observe=observe))
+        return text

@@ -1,0 +1,118 @@
+"""`infogain drift`: how far a cache's logits stray from exact ones, and how often the choice changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.generate import CHAT, LENGTH, SYSTEM
+from infogain.cli.layout import plain_table
+from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.progress import watch
+from infogain.cli.prompts import FILE, read_prompts
+from infogain.drift import Drift, measure
+from infogain.generate import completions
+from infogain.recipe import Recipe
+
+
+@click.command()
+@click.argument("prompts", nargs=-1, metavar="[PROMPT]...")
+@model_flags
+@FILE
+@LENGTH
+@CHAT
+@SYSTEM
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="folder for drift.json and drift.png")
+@settings_flags
+def drift(
+    prompts: tuple[str, ...],
+    source: Source,
+    file: Path | None,
+    length: int,
+    chat: bool | None,
+    system: str | None,
+    out: Path | None,
+    settings: Settings,
+) -> None:
+    """Report how far cached logits drift from exact ones.
+
+    Every canvas of a decode is evaluated with the cache and without, by the number of tokens written since its block
+    opened; then the prompts are decoded again without a cache, from the same seeds.
+
+    \b
+    Examples:
+      infogain drift "Why is the sky blue?" --model ./llada --length 128
+      infogain drift --file prompts.txt --model ./dream --cache prefix --block 32 --out report
+    """
+    settings.over(Recipe())
+    asked = read_prompts(prompts, file)
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+    model = source.load()
+    recipe = recipe_for(model, settings)
+    job = completions(model, asked, length, chat, system)
+    with watch(2 * len(asked) * length * recipe.sampler.copies, "decoding twice") as observe:
+        report = measure(model, job, recipe, observe=observe)
+    console = Console(highlight=False, markup=False)
+    console.print(table(report))
+    console.print(summary(report), soft_wrap=True)
+    if out:
+        for path in save(report, out):
+            console.print(f"→ {path}", soft_wrap=True)
+
+
+def table(report: Drift) -> Table:
+    titles = ("written", "canvases", "mean |Δlogit|", "max |Δlogit|", "KL", "token changed", "choice changed")
+    grid = plain_table()
+    for title in titles:
+        grid.add_column(title, justify="right")
+    for age, row in report.by_age.items():
+        shares = (f"{100 * row[name]:.1f} %" for name in ("tokens_changed", "choices_changed"))
+        numbers = (f"{row['mean_gap']:.3f}", f"{row['widest_gap']:.2f}", f"{row['mean_kl']:.4f}")
+        grid.add_row(str(age), str(row["canvases"]), *numbers, *shares)
+    return grid
+
+
+def summary(report: Drift) -> str:
+    return (
+        f"Against no cache, {report.cache} changed {report.texts_changed} of {report.texts} texts and "
+        f"{report.tokens_changed} of {report.tokens} tokens (same seeds)."
+    )
+
+
+def save(report: Drift, folder: Path) -> list[Path]:
+    paths = [folder / "drift.json"]
+    paths[0].write_text(json.dumps(report.plain(), indent=1) + "\n", encoding="utf-8")
+    try:
+        draw(report, folder / "drift.png")
+    except ModuleNotFoundError:
+        return paths  # matplotlib is an extra
+    return [*paths, folder / "drift.png"]
+
+
+def draw(report: Drift, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    ages = list(report.by_age)
+    for name, label, colour, style in (
+        ("tokens_changed", "likeliest token of a column", "#0072B2", "-"),
+        ("choices_changed", "surest column, or its token", "#D55E00", "--"),
+    ):
+        shares = [100 * report.by_age[age][name] for age in ages]
+        left.plot(ages, shares, style, color=colour, marker="o", markersize=4, label=label)
+    left.set(ylabel="changed by the cache, %", xlabel="tokens written since the block opened")
+    left.legend(frameon=False)
+    right.plot(ages, [report.by_age[age]["mean_kl"] for age in ages], "-", color="#009E73", marker="o", markersize=4)
+    right.set(ylabel="mean KL(exact ‖ cached), nats", xlabel="tokens written since the block opened")
+    for axes in (left, right):
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=130)

@@ -1,0 +1,152 @@
+"""Cached against exact: how far a cache's logits drift as a block fills, and how often the choice changes.
+
+The dual and prefix caches freeze columns as they were when the block opened. Every token written since
+makes them a little more wrong; this measures by how much, on the decode's own canvases.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import Canvas
+from infogain.decode import Observer
+from infogain.errors import InputError
+from infogain.generate import Generation, Job, collect, stream
+from infogain.marginals import Marginals
+from infogain.models.backbone import Backbone
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.text import TextModel
+
+
+@dataclass
+class Tally:
+    """Sums over canvases that were evaluated both ways."""
+
+    canvases: int = 0
+    columns: int = 0  # masked ones
+    gap: float = 0.0  # Σ mean |Δlogit| of a column
+    widest: float = 0.0  # max |Δlogit|
+    kl: float = 0.0  # Σ KL(exact ‖ cached) of a column
+    tokens: int = 0  # columns whose likeliest token changed
+    choices: int = 0  # canvases whose surest column, or its token, changed
+
+    def means(self) -> Plain:
+        columns, canvases = max(self.columns, 1), max(self.canvases, 1)
+        return {
+            "canvases": self.canvases,
+            "mean_gap": self.gap / columns,
+            "widest_gap": self.widest,
+            "mean_kl": self.kl / columns,
+            "tokens_changed": self.tokens / columns,
+            "choices_changed": self.choices / canvases,
+        }
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The report. Texts are decoded twice from the same seeds, with the cache and without."""
+
+    cache: str
+    by_age: dict[int, Plain]  # tokens written since the block opened -> means
+    texts: int
+    texts_changed: int
+    tokens: int
+    tokens_changed: int
+    recipe: Plain
+
+    def plain(self) -> Plain:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class PairContext:
+    cached: Any
+    exact: Any
+    masks: Tensor  # [C] when the block opened
+
+    def take(self, rows: Sequence[int]) -> Self:
+        index = torch.tensor(rows, device=self.masks.device)
+        return type(self)(self.cached.take(rows), self.exact.take(rows), self.masks[index])
+
+    def join(self, other: Self) -> Self:
+        masks = torch.cat([self.masks, other.masks])
+        return type(self)(self.cached.join(other.cached), self.exact.join(other.exact), masks)
+
+
+@dataclass
+class Pair:
+    """A cached model beside its exact twin: answers like the first, and notes how far off it was."""
+
+    cached: Backbone
+    exact: Backbone
+    by_age: dict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.cached, name)
+
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[PairContext, Tensor]:
+        context, logits = self.cached.prefill(canvas, start, width)
+        exact, _ = self.exact.prefill(canvas, start, width)
+        _, masked = canvas.view(context.start, width)
+        return PairContext(context, exact, masked.sum(-1)), logits
+
+    def __call__(self, tokens: Tensor, context: PairContext, row: Tensor, most: int) -> Tensor:
+        cached = self.cached(tokens, context.cached, row, most)
+        exact = self.exact(tokens, context.exact, row, most)
+        masked = tokens == self.cached.mask_id
+        age = context.masks[row] - masked.sum(-1)
+        for m in range(len(tokens)):
+            self._note(self.by_age[int(age[m])], cached[m][masked[m]], exact[m][masked[m]])
+        return cached
+
+    def _note(self, tally: Tally, cached: Tensor, exact: Tensor) -> None:
+        """Both [masked columns, V]."""
+        gap = (cached.float() - exact.float()).abs()
+        p, q = (Marginals.of(logits.clone()[None], self.cached.mask_id) for logits in (exact, cached))
+        surest = [int(x.entropy.argmin()) for x in (p, q)]
+        changed = (p.argmax != q.argmax)[0]
+        tally.canvases += 1
+        tally.columns += len(gap)
+        tally.gap += float(gap.mean(-1).sum())
+        tally.widest = max(tally.widest, float(gap.max()))
+        tally.kl += float(p.kl(q).sum())
+        tally.tokens += int(changed.sum())
+        tally.choices += surest[0] != surest[1] or bool(changed[surest[0]])
+
+
+def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, observe: Observer | None = None) -> Drift:
+    """Decode a job with the model's cache, checking every canvas it evaluates, and again without a cache."""
+    cached = model.model
+    if not isinstance(cached, Backbone) or cached.attention_block:
+        raise InputError("drift is for models that attend everywhere; a block-causal model's cache is exact.")
+    if cached.cache == "none":
+        raise InputError("drift compares a cache with none; this model was loaded without one. Use cache='dual'.")
+    exact = Backbone(cached.transformer, "none")
+    pair = Pair(cached, exact)
+    one, two = (
+        collect(stream(TextModel(twin, model.tokenizer), job, recipe, (), None, batch_size, observe))
+        for twin in (pair, exact)
+    )
+    changed = [sum(differences(a, b)) for a, b in zip(one, two, strict=True)]
+    return Drift(
+        cache=cached.cache,
+        by_age={age: pair.by_age[age].means() for age in sorted(pair.by_age)},
+        texts=len(one),
+        texts_changed=sum(count > 0 for count in changed),
+        tokens=sum(max(len(a.tokens), len(b.tokens)) for a, b in zip(one, two, strict=True)),
+        tokens_changed=sum(changed),
+        recipe=recipe.plain(),
+    )
+
+
+def differences(a: Generation, b: Generation) -> Iterator[bool]:
+    """Token by token; where one text is longer, it differs."""
+    for i in range(max(len(a.tokens), len(b.tokens))):
+        yield a.tokens[i : i + 1] != b.tokens[i : i + 1]

@@ -1,0 +1,213 @@
+"""Text on the command line, with a tiny checkpoint of each family."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infogain import Trace
+from infogain.cli.chat import Talk
+from tests.e2e.test_cli import TERMINAL, ok, refused, run
+from tests.parity.checkpoints import FAMILIES, write_checkpoint
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {family: write_checkpoint(tmp_path_factory.mktemp("models") / family, family) for family in FAMILIES}
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+# generate
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_generate_writes_a_json_line_per_prompt(family: str, folders: dict[str, Path]) -> None:
+    output = lines(ok("generate", "the cat", "hello dogs said", "-m", folders[family], "--length", 6, "-k", 2))
+    assert sorted(line["number"] for line in output) == [0, 1]
+    assert {line["prompt"] for line in output} == {"the cat", "hello dogs said"}
+    for line in output:
+        assert line["recipe"]["schedule"]["k"] == 2
+        assert line["recipe"]["block"] == (4 if family == "sdar" else 16)
+        assert len(line["tokens"]) == len(line["revealed"]) <= line["committed"] <= 6
+        assert line["forwards"] > 0 < line["token_forwards"]
+
+
+def test_prompts_come_from_files_and_pipes(folders: dict[str, Path], tmp_path: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "hello"}]}
+    text = f"the cat\n\n{json.dumps({'prompt': 'dogs'})}\n{json.dumps(chat)}\n"
+    (tmp_path / "prompts.txt").write_text(text)
+    flags = ["-m", folders["dream"], "--length", 3, "--sampler", "entropy"]
+    named = lines(ok("generate", "--file", tmp_path / "prompts.txt", *flags))
+    assert {json.dumps(line["prompt"]) for line in named} == {'"the cat"', '"dogs"', json.dumps(chat["messages"])}
+    assert lines(ok("generate", *flags, input=text)) == named
+    assert lines(ok("generate", "--file", "-", *flags, input=text)) == named
+
+
+def test_texts_and_traces_go_to_files_and_files_are_not_overwritten(folders: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "texts.jsonl"
+    flags = ["generate", "the cat", "-m", folders["llada"], "--length", 4, "--out", out, "--traces", tmp_path / "t"]
+    ok(*flags)
+    kept = out.read_text()
+    trace = Trace.load(tmp_path / "t" / "0000.jsonl")
+    assert trace.words is not None
+    assert [trace.words[token] for token in trace.rows[0]]
+    assert "would be lost" in refused(*flags)
+    assert out.read_text() == kept
+    ok(*flags, "--overwrite")
+    ok("view", tmp_path / "t" / "0000.jsonl", "--out", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "it is empty"),
+        ('ok\n{"prompt": 3}', "line 2: needs"),
+        ('{"messages": [{"role": "user"}]}', "line 1: needs"),
+        ('a\nb\n{"prompt"', "line 3: a line that begins with { must be JSON"),
+    ],
+)
+def test_bad_prompt_files_name_their_line(text: str, message: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text(text)
+    assert message in refused("generate", "--file", tmp_path / "p.txt", "-m", folders["llada"])
+
+
+def test_mistakes_are_found_before_the_model_is_loaded() -> None:
+    assert "unknown sampler" in refused("generate", "hi", "-m", "nowhere", "--sampler", "entropi")
+    assert "is neither" in refused("generate", "hi", "-m", "nowhere")
+    assert "got both" in refused("generate", "hi", "--file", "x.txt", "-m", "nowhere")
+    assert "must be UTF-8" not in refused("generate", "--file", "no-such-file", "-m", "nowhere")
+
+
+def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
+    (tmp_path / "p.bin").write_bytes(b"\xff\xfe\x00")
+    assert "must be UTF-8" in refused("generate", "--file", tmp_path / "p.bin", "-m", "nowhere")
+
+
+def test_another_block_width_of_a_block_causal_model_is_noted(folders: dict[str, Path]) -> None:
+    result = run("generate", "the cat", "-m", folders["sdar"], "--length", 6, "--block", 8)
+    assert result.exit_code == 0
+    assert "blocks of 8 columns; the checkpoint was trained with 4" in result.stderr
+
+
+def test_the_model_may_come_from_the_environment(folders: dict[str, Path]) -> None:
+    environment = {"INFOGAIN_MODEL": str(folders["llada"]), "COLUMNS": "80"}
+    assert lines(ok("generate", "hi", "--length", 2, "--ignore-eos", env=environment))[0]["finish"] == "length"
+
+
+# infill, compare, inspect, drift
+
+
+def test_infill_keeps_what_was_given(folders: dict[str, Path]) -> None:
+    text = ok("infill", "the [MASK:3] sat on", "-m", folders["llada"], "--sampler", "entropy")
+    assert text.startswith("the")
+    assert " sat on\n" in text
+    assert "[3 tokens" in text
+    assert "needs a [MASK]" in refused("infill", "no hole", "-m", folders["llada"])
+    chat = '{"messages": [{"role": "user", "content": "hello"}]}'
+    assert "a conversation has no place" in refused("infill", "-m", folders["llada"], input=chat)
+
+
+@pytest.mark.parametrize("columns", ["120", "70"])
+def test_compare_shows_texts_and_costs(columns: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    names = ["entropy", "info-gain", "eb"]
+    out = tmp_path / "c.json"
+    shown = ok(
+        *("compare", "the cat", "--samplers", ",".join(names), "-m", folders["dream"], "--length", 8),
+        *("--bound", 0.5, "-k", 2, "--out", out),
+        env={"COLUMNS": columns},
+    )
+    saved = json.loads(out.read_text())
+    assert [line["recipe"]["sampler"]["name"] for line in saved] == names
+    assert saved[2]["recipe"]["sampler"]["bound"] == 0.5
+    assert all(line["recipe"]["schedule"]["k"] == 2 and line["seconds"] > 0 for line in saved)
+    assert "token-forwards" in shown
+    for name in names:
+        assert name in shown
+
+
+def test_compare_refuses_flags_that_nobody_takes() -> None:
+    assert "unknown sampler" in refused("compare", "x", "--samplers", "entropy,inf", "-m", "nowhere")
+    assert "none of entropy takes --bound" in refused("compare", "x", "--samplers", "entropy", "--bound", 1, "-m", "n")
+    assert "got --sampler" in refused("compare", "x", "--sampler", "entropy", "-m", "nowhere")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_inspect_says_what_a_checkpoint_is(family: str, folders: dict[str, Path]) -> None:
+    text = ok("inspect", folders[family], env={"COLUMNS": "120"})
+    assert {"llada": "LLaDA", "mmada": "MMaDA", "dream": "Dream", "sdar": "SDAR"}[family] in text
+    assert ("block-causal" in text) == (family == "sdar")
+    assert ("shifted" in text) == (family == "dream")
+    assert "chat template" in text
+    assert text.count("fits") == 2
+
+
+def test_inspect_tells_what_is_missing(folders: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text((folders["llada"] / "config.json").read_text())
+    text = ok("inspect", tmp_path)
+    assert text.count("missing:") == 2
+    (tmp_path / "config.json").write_text('{"architectures": ["BertForMaskedLM"], "vocab_size": 30522}')
+    assert "masked LM of transformers (BertForMaskedLM)" in ok("inspect", tmp_path, env={"COLUMNS": "120"})
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    assert "supported are LLaDA" in refused("inspect", tmp_path)
+
+
+def test_drift_reports_by_age_and_draws(folders: dict[str, Path], tmp_path: Path) -> None:
+    flags = ["drift", "the cat", "-m", folders["llada"], "--length", 6, "--block", 3, "--sampler", "entropy"]
+    text = ok(*flags, "--out", tmp_path)
+    report = json.loads((tmp_path / "drift.json").read_text())
+    assert list(report["by_age"]) == ["1", "2"]
+    assert report["by_age"]["1"]["canvases"] == 2
+    assert report["by_age"]["2"]["mean_gap"] > 0
+    assert "of 1 texts" in text
+    assert (tmp_path / "drift.png").exists()
+    assert "loaded without one" in refused(*flags, "--cache", "none")
+    assert "cache is exact" in refused("drift", "the cat", "-m", folders["sdar"], "--length", 4)
+
+
+# chat
+
+
+def test_chat_answers_what_is_piped_in(folders: dict[str, Path]) -> None:
+    said = "the cat\n/seed 4\n/sampler entropy\n/sampler nobody\n/seed x\n/help\nhello\n/reset\n/exit\n"
+    text = ok("chat", "-m", folders["sdar"], "--length", 5, "--system", "be", input=said)
+    assert text.count("tokens,") == 2
+    for part in ("The seed is 4.", "From now on: entropy.", "unknown sampler", "whole number", "forgotten"):
+        assert part in text
+
+
+def test_chat_shows_the_text_on_its_way(folders: dict[str, Path]) -> None:
+    text = ok("chat", "-m", folders["llada"], "--length", 5, input="the cat\n", env=TERMINAL)
+    assert "\x1b[" in text
+    assert text.count("·") > 3
+
+
+def test_a_talk_remembers_what_was_said(folders: dict[str, Path]) -> None:
+    from rich.console import Console
+
+    from infogain import Recipe, load
+
+    model = load(folders["llada"], device="cpu")
+    talk = Talk(Console(quiet=True), model, Recipe("entropy", block=4), 4, None)  # type: ignore[arg-type]
+    assert talk.turn("hello")
+    assert talk.turn("  ")
+    assert [message["role"] for message in talk.messages] == ["user", "assistant"]
+    assert talk.turn("the cat")
+    assert len(talk.messages) == 4
+    assert not talk.turn("/exit")
+
+
+def test_chat_needs_a_template(folders: dict[str, Path], tmp_path: Path) -> None:
+    for path in folders["llada"].iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    del settings["chat_template"]
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert "has none. Use generate --plain" in refused("chat", "-m", tmp_path)
+    assert lines(ok("generate", "the", "-m", tmp_path, "--length", 2))
