@@ -41,8 +41,8 @@ class Countdown(Task):
     def chat(self, problem: Problem) -> str:
         numbers, target = question(problem)
         return (
-            f"Use each of the numbers {', '.join(map(str, numbers))} exactly once, with +, -, * and /, to make {target}. "
-            "End with the two steps on one line, such as: 1+2=3,3*4=12"
+            f"Use each of the numbers {', '.join(map(str, numbers))} exactly once, with +, -, * and /, "
+            f"to make {target}. End with the two steps on one line, such as: 1+2=3,3*4=12"
         )
 
     def check_chat(self, problem: Problem, reply: str) -> bool:
