@@ -62,7 +62,7 @@ class Alphabet:
         try:
             return cls(json.loads(path.read_text(encoding="utf-8"))["characters"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"a zoo folder needs a {FILE} with its characters; {path}: {error}.") from error
+            raise InputError(f"a zoo folder needs its characters in {FILE}; {path}: {error}.") from error
 
 
 # Every task is written in this one. Capitals are tags and verdicts, so that no word is mistaken for them.

@@ -13,6 +13,7 @@ from infogain.models import Denoiser
 from infogain.noise import row_seeds
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
+from infogain.schedule import TokensPerStep
 from infogain.zoo.alphabet import Alphabet
 from infogain.zoo.tasks import Problem, Task
 
@@ -20,7 +21,7 @@ BATCH = 250  # problems decoded together
 
 # What a model card reports, on validation problems: greedy orders and Info-Gain at the paper's settings.
 CARD = tuple(
-    Recipe(SAMPLERS.make(name, tau_token=0.7), k)
+    Recipe(SAMPLERS.make(name, tau_token=0.7), TokensPerStep(k))
     for k in (1, 2)
     for name in ("ar", "entropy", "confidence", "info-gain")
 )

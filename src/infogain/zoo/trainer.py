@@ -154,8 +154,7 @@ class Trainer:
     @torch.no_grad()
     def _average(self) -> None:
         memory = min(self.settings.average, self.step / (10 + self.step))  # a young run forgets its beginning
-        mine, theirs = list(self.averaged.parameters()), list(self.transformer.parameters())
-        torch._foreach_lerp_(mine, theirs, 1 - memory)
+        torch._foreach_lerp_(tuple(self.averaged.parameters()), tuple(self.transformer.parameters()), 1 - memory)
 
 
 def initialised(settings: Settings) -> Transformer:
