@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import infogain
-from infogain import Canvas, InputError
+from infogain import Canvas, InputError, NumericsError, UnknownName
 from infogain.zoo import ALPHABET, Alphabet, load_task
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
 from infogain.zoo.score import CARD, score
-from infogain.zoo.train import main
+from infogain.zoo.train import main, train
 from infogain.zoo.trainer import Settings, Trainer
 
 SMALL = Settings(tasks="sudoku,countdown", layers=2, width=32, heads=2, intermediate=64, rows=16, steps=20, pool=200)
@@ -97,6 +97,32 @@ def test_a_run_does_not_go_on_with_other_settings(pools: dict[str, Pool], tmp_pa
     other = Settings(tasks="sudoku", layers=2, width=32, heads=2, intermediate=64)
     with pytest.raises(InputError, match="another tasks, rows, pool"):
         Trainer(other, pools, CPU).restore(tmp_path / "state.pt")
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InputError, match="multiple of twice the heads"):
+        Settings(width=30, heads=4)
+    with pytest.raises(UnknownName, match="sudoku"):
+        _ = Settings(tasks="sudoko").names
+
+
+def test_a_loss_that_is_no_number_ends_the_run(
+    pools: dict[str, Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infogain.zoo.train.REPORT_EVERY", 0.0)
+    broken = Trainer(SMALL, pools, CPU, loss=lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    with pytest.raises(NumericsError, match="Lower --rate"):
+        train(broken, {}, tmp_path)
+    assert not (tmp_path / "state.pt").exists()
+
+
+def test_an_interrupted_run_is_saved(pools: dict[str, Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> torch.Tensor:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(Trainer(SMALL, pools, CPU, loss=interrupt), {}, tmp_path)
+    Trainer(SMALL, pools, CPU).restore(tmp_path / "state.pt")
 
 
 def test_the_rate_rises_falls_and_follows_the_clock() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from infogain.errors import NumericsError
 from infogain.zoo.elbo import elbo_loss
 from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
@@ -87,8 +88,10 @@ def train(trainer: Trainer, held_out: dict[str, Pool], out: Path) -> dict[str, f
             if time.perf_counter() - saved > SAVE_EVERY:
                 trainer.save(out / STATE)
                 saved = time.perf_counter()
-    finally:
+    except KeyboardInterrupt:
         trainer.save(out / STATE)
+        raise
+    trainer.save(out / STATE)
     return report.validation()
 
 
@@ -105,6 +108,8 @@ class Report:
         if now - self.last < REPORT_EVERY:
             return
         trainer = self.trainer
+        if not losses.isfinite().all():
+            raise NumericsError(f"the loss must be a number; step {trainer.step} gave {losses.tolist()}. Lower --rate.")
         each = "  ".join(f"{name} {x:.3f}" for name, x in zip(trainer.settings.names, losses.tolist(), strict=True))
         speed = (trainer.step - self.last_step) * tokens_per_step(trainer) / (now - self.last)
         left = trainer.seconds * (1 / trainer.progress - 1)

@@ -17,7 +17,7 @@ from infogain.models.transformer import Transformer
 from infogain.zoo.alphabet import ALPHABET
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.pool import Pool
-from infogain.zoo.tasks import TASKS
+from infogain.zoo.tasks import TASKS, load_task
 
 Loss = Callable[[Transformer, Tensor, Tensor], Tensor]
 
@@ -47,9 +47,13 @@ class Settings:
     pool: int = setting(500_000, "training texts drawn for each task")
     seed: int = setting(0, "of weights, texts and masks")
 
+    def __post_init__(self) -> None:
+        if self.width % (2 * self.heads):
+            raise InputError(f"width must be a multiple of twice the heads; got {self.width} and {self.heads} heads.")
+
     @property
     def names(self) -> list[str]:
-        return self.tasks.split(",")
+        return [load_task(name).name for name in self.tasks.split(",")]
 
     @property
     def spec(self) -> Spec:

@@ -46,7 +46,7 @@ class Countdown(Task):
         )
 
     def check_chat(self, problem: Problem, reply: str) -> bool:
-        found = re.findall(f"(?<![0-9]){STEP}[,;]{STEP}(?![0-9])", re.sub(r"[ $]", "", reply).replace("×", "*"))
+        found = re.findall(f"(?<![0-9]){STEP}[,;\n]+{STEP}(?![0-9])", re.sub(r"[ $]", "", reply).replace("×", "*"))
         return bool(found) and reaches(problem, [found[-1][:4], found[-1][4:]])
 
 
