@@ -10,6 +10,7 @@ from infogain import InputError, UnknownName
 from infogain.zoo import ALPHABET, SPLITS, TASKS, Alphabet, Problem, Task, figure_set, load_task
 from infogain.zoo.alphabet import EOS, MASK
 from infogain.zoo.tasks import oneway, sudoku
+from infogain.zoo.tasks.base import split_of
 
 ALL = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 SPLIT = pytest.mark.parametrize("task", [task for task in TASKS.values() if not task.unconditional])
@@ -86,7 +87,7 @@ def test_the_seeds_mean_the_same_for_ever() -> None:
     assert first == {
         "oneway": "W54*35=00011101100010",
         "judgement": "J8*5+2*6+6*6=089?8*5=40 2*6=12 6*6=36 088N",
-        "sudoku": "S2134342143121243",
+        "sudoku": "S1432321423414123",
         "countdown": "C24,13,6=31:24+13=37,37-6=31",
         "arithmetic": "A9 kids share 72 pens. sam gets 6 more. has?  72/9=8, 8+6=14, answer 14",
     }
@@ -94,7 +95,8 @@ def test_the_seeds_mean_the_same_for_ever() -> None:
 
 def test_a_split_that_is_used_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infogain.zoo.tasks.base.PATIENCE", 1)
-    monkeypatch.setattr(sudoku, "MOST", 4)  # few puzzles have four givens, so one comes twice before long
+    monkeypatch.setattr(sudoku, "FEWEST", 15)  # one hole: some hundred puzzles in all, so one comes twice
+    monkeypatch.setattr(sudoku, "MOST", 15)
     with pytest.raises(InputError, match=r"sudoku has about \d+ test problems; got a call for 150"):
         load_task("sudoku").problems(150, "test")
 
@@ -153,13 +155,18 @@ def test_half_of_the_claims_are_true_and_false_ones_are_near() -> None:
     assert off == set(range(-10, 11))
 
 
-def test_sudoku_has_288_grids_and_each_puzzle_one_solution() -> None:
+def test_sudoku_has_288_grids_and_puzzles_of_a_split_fit_none_of_a_later_one() -> None:
+    task = load_task("sudoku")
     assert len(set(sudoku.grids())) == 288
     assert all(sudoku.is_grid(grid) for grid in sudoku.grids())
-    for problem in drawn(load_task("sudoku"), "train", 50):
-        fitting = [g for g in sudoku.grids() if all(a in (MASK, b) for a, b in zip(problem.canvas[1:], g, strict=True))]
-        assert fitting == [problem.identity]
-        assert 4 <= 16 - problem.canvas.count(MASK) <= 10
+    for place, split in enumerate(SPLITS):
+        for problem in drawn(task, split, 50):
+            cells = problem.canvas[1:]
+            fitting = [g for g in sudoku.grids() if all(a in (MASK, b) for a, b in zip(cells, g, strict=True))]
+            assert sudoku.solutions(cells).bit_count() == len(fitting)
+            assert max(SPLITS.index(split_of("sudoku", grid)) for grid in fitting) == place
+            assert all(task.check(problem, "S" + grid) for grid in fitting)
+            assert 4 <= 16 - cells.count(MASK) <= 8
 
 
 COUNTDOWN = Problem("", "C3,7,4=25:".ljust(30, MASK), "")
@@ -223,7 +230,7 @@ def test_the_figure_set_is_a_hundred_test_problems() -> None:
 CHATS = {
     "oneway": ("Here: 12 * 34 = 110011000.", "12*34=110011001"),
     "judgement": ("8*2=16 … The answer is (Yes/No): **No**.", "The answer is (Yes/No): Yes"),
-    "sudoku": ("It is\n2 1 3 4\n3 4 2 1\n| 4 | 3 | 1 | 2 |\n1243", "2134\n3421\n4312\n1234"),
+    "sudoku": ("It is\n1 4 3 2\n3, 2, 1, 4\n| 2 | 3 | 4 | 1 |\n4123", "1432\n3214\n2341\n4132"),
     "countdown": ("Sure. 24 + 13 = 37, 37 - 6 = 31", "24+13=37,37-7=31"),
     "arithmetic": ("72/9 = 8, then 8+6 = 14. The answer is **14**.", "the answer is 114"),
 }

@@ -74,9 +74,7 @@ class Task(ABC):
                 return problem
 
     def split(self, problem: Problem) -> str:
-        """Eight of ten identities are for training, one for validation, one for the test."""
-        digest = blake2b(f"{self.name} {problem.identity}".encode(), digest_size=8).digest()
-        return {8: "validation", 9: "test"}.get(int.from_bytes(digest, "big") % 10, "train")
+        return split_of(self.name, problem.identity)
 
     def problems(self, count: int, split: str, seed: int = 0) -> list[Problem]:
         """`count` problems of a split, no canvas twice (an unconditional task has one canvas only)."""
@@ -88,6 +86,12 @@ class Task(ABC):
             if len(found) == count:
                 return list(found.values())
         raise InputError(f"{self.name} has about {len(found)} {split} problems; got a call for {count}. Ask for fewer.")
+
+
+def split_of(name: str, identity: str) -> str:
+    """Eight of ten identities are for training, one for validation, one for the test."""
+    digest = blake2b(f"{name} {identity}".encode(), digest_size=8).digest()
+    return {8: "validation", 9: "test"}.get(int.from_bytes(digest, "big") % 10, "train")
 
 
 def fits(canvas: str, text: str) -> bool:

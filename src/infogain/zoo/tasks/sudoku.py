@@ -1,4 +1,4 @@
-"""Sudoku 4×4 as infilling: `S1__4__2__1____3_`, sixteen cells row by row, 4 to 10 of them given."""
+"""Sudoku 4×4 as infilling: `S1__4__2__1____3_`, sixteen cells row by row, 4 to 8 of them given."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import re
 from random import Random
 
 from infogain.zoo.alphabet import MASK
-from infogain.zoo.tasks.base import Problem, Task
+from infogain.zoo.tasks.base import SPLITS, Problem, Task, split_of
 
-FEWEST, MOST = 4, 10  # givens
+FEWEST, MOST = 4, 8  # givens
+NOWHERE = "none"
 ROWS = [range(4 * i, 4 * i + 4) for i in range(4)]
 COLUMNS = [range(i, 16, 4) for i in range(4)]
 BOXES = [(i, i + 1, i + 4, i + 5) for i in (0, 2, 8, 10)]
@@ -18,10 +19,10 @@ UNITS = [tuple(unit) for unit in (*ROWS, *COLUMNS, *BOXES)]
 
 
 class Sudoku(Task):
-    """The split is by the complete grid, all 288 of them.
+    """The split is by the complete grid, all 288 of them. A puzzle may have several solutions; any will do.
 
-    A puzzle has one solution, so that no puzzle of one grid can be a puzzle of another: what is held
-    out is held out as a grid and as every puzzle of it.
+    A puzzle that also fits a grid of a later split belongs nowhere. So no training puzzle can be solved
+    by a held-out grid, training never says that such a grid is wrong, and no canvas is in two splits.
     """
 
     name = "sudoku"
@@ -31,12 +32,13 @@ class Sudoku(Task):
 
     def draw(self, rng: Random) -> Problem:
         grid = rng.choice(grids())
-        count = rng.randint(FEWEST, MOST)
-        given = rng.sample(range(16), count)
-        while solutions(grid, given).bit_count() > 1:
-            given = rng.sample(range(16), count)
+        given = rng.sample(range(16), rng.randint(FEWEST, MOST))
         canvas = "".join(digit if cell in given else MASK for cell, digit in enumerate(grid))
         return Problem(grid, "S" + canvas, "S" + grid)
+
+    def split(self, problem: Problem) -> str:
+        own = super().split(problem)
+        return NOWHERE if solutions(problem.canvas[1:]) & grids_after(own) else own
 
     def right(self, problem: Problem, text: str) -> bool:
         return is_grid(text[1:])
@@ -72,6 +74,14 @@ def holders() -> dict[tuple[int, str], int]:
     return {(cell, digit): sum(1 << i for i, g in enumerate(grids()) if g[cell] == digit) for cell, digit in keys}
 
 
-def solutions(grid: str, given: list[int]) -> int:
-    """The grids that agree with this one in the given cells, as bits."""
-    return functools.reduce(lambda bits, cell: bits & holders()[cell, grid[cell]], given, -1)
+def solutions(cells: str) -> int:
+    """The grids that fit a puzzle, as bits."""
+    given = [(cell, digit) for cell, digit in enumerate(cells) if digit != MASK]
+    return functools.reduce(lambda bits, key: bits & holders()[key], given, (1 << len(grids())) - 1)
+
+
+@functools.cache
+def grids_after(split: str) -> int:
+    """The grids of later splits, as bits."""
+    later = SPLITS[SPLITS.index(split) + 1 :]
+    return sum(1 << i for i, grid in enumerate(grids()) if split_of(Sudoku.name, grid) in later)
