@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ from infogain.zoo.trainer import Settings, Trainer
 STATE = "state.pt"  # of an unfinished run; not part of the model
 CARD_FILE = "card.json"
 REPORT_EVERY, SAVE_EVERY = 10.0, 60.0  # seconds
+VALIDATE_EVERY = 6  # reports
 VALIDATION_TEXTS = 1000
 
 
@@ -96,32 +98,35 @@ def train(trainer: Trainer, held_out: dict[str, Pool], out: Path) -> dict[str, f
 
 
 class Report:
-    """A line now and then. Losses are read then only, since reading them makes the device wait."""
+    """A line now and then, with the mean losses since the last: reading them at each step would make the device wait."""
 
     def __init__(self, trainer: Trainer, held_out: dict[str, Pool]) -> None:
         self.trainer, self.held_out = trainer, held_out
-        self.last, self.last_step = time.perf_counter(), trainer.step
-        self.count = 0
+        self.lines = 0
+        self.begin()
+
+    def begin(self) -> None:
+        self.since, self.first = time.perf_counter(), self.trainer.step
+        self.sum = torch.zeros(len(self.trainer.settings.names), device=self.trainer.device)
 
     def step(self, losses: torch.Tensor) -> None:
-        now = time.perf_counter()
-        if now - self.last < REPORT_EVERY:
+        self.sum += losses
+        seconds = time.perf_counter() - self.since
+        if seconds < REPORT_EVERY:
             return
-        trainer = self.trainer
-        if not losses.isfinite().all():
-            raise NumericsError(f"the loss must be a number; step {trainer.step} gave {losses.tolist()}. Lower --rate.")
-        each = "  ".join(f"{name} {x:.3f}" for name, x in zip(trainer.settings.names, losses.tolist(), strict=True))
-        speed = (trainer.step - self.last_step) * tokens_per_step(trainer) / (now - self.last)
+        trainer, steps = self.trainer, self.trainer.step - self.first
+        mean = (self.sum / steps).tolist()
+        if not all(map(math.isfinite, mean)):
+            raise NumericsError(f"the loss must be a number; by step {trainer.step} it is {mean}. Lower --rate.")
+        each = "  ".join(f"{name} {loss:.3f}" for name, loss in zip(trainer.settings.names, mean, strict=True))
+        speed = steps * tokens_per_step(trainer) / seconds / 1e3
         left = trainer.seconds * (1 / trainer.progress - 1)
-        print(
-            f"step {trainer.step} ({trainer.progress:.1%})  {each}  rate {trainer.rate:.1e}  "
-            f"{speed / 1e3:,.0f} k tokens/s  {left:.0f} s left",
-            flush=True,
-        )
-        self.count += 1
-        if self.count % 6 == 0:
+        done = f"step {trainer.step} ({trainer.progress:.1%})"
+        print(f"{done}  {each}  rate {trainer.rate:.1e}  {speed:,.0f} k tokens/s  {left:.0f} s left", flush=True)
+        self.lines += 1
+        if self.lines % VALIDATE_EVERY == 0:
             self.validation()
-        self.last, self.last_step = time.perf_counter(), trainer.step
+        self.begin()
 
     def validation(self) -> dict[str, float]:
         losses = self.trainer.validate(self.held_out)
