@@ -98,7 +98,7 @@ def train(trainer: Trainer, held_out: dict[str, Pool], out: Path) -> dict[str, f
 
 
 class Report:
-    """A line now and then, with the mean losses since the last: reading them at each step would make the device wait."""
+    """A line now and then, with the mean losses since the last: reading each would make the device wait."""
 
     def __init__(self, trainer: Trainer, held_out: dict[str, Pool]) -> None:
         self.trainer, self.held_out = trainer, held_out
