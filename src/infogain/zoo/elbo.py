@@ -14,9 +14,9 @@ from infogain.zoo.pool import COLUMN, TIME
 def choose_masks(holes: Tensor, seed: Tensor, step: int) -> Tensor:
     """Which of the holes are masked: k of n, k uniform in 1..n, any k alike. [B, L]
 
-    Masking each with probability t ~ U(0, 1) and weighing by 1/t has the same expectation as k uniform
-    and the mean over the k masked columns (LLaDA, Eq. 14), which has no large weights. The times of a
-    batch are stratified.
+    The same ELBO as masking each with probability t ~ U(0, 1) and weighing by 1/t, without the large
+    weights: a set of k then weighs ∫ t^(k−1) (1−t)^(n−k) dt = 1 / (k · C(n, k)), the chance of the set
+    times n/k here. The times of a batch are stratified.
     """
     rows, columns = holes.shape
     row = torch.arange(rows, device=holes.device)
