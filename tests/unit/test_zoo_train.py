@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,12 @@ def test_training_lowers_the_loss(pools: dict[str, Pool]) -> None:
         last = trainer.train_step()
     assert (last < first - 0.3).all()
     assert all(loss < before[name] - 0.3 for name, loss in trainer.validate(pools).items())
+
+
+def test_a_task_named_twice_has_two_batches_of_its_own(pools: dict[str, Pool]) -> None:
+    losses = Trainer(replace(SMALL, tasks="sudoku,countdown,sudoku"), pools, CPU).train_step()
+    assert losses.shape == (3,)
+    assert losses[0] != losses[2]
 
 
 def test_a_resumed_run_is_the_uninterrupted_one(pools: dict[str, Pool], tmp_path: Path) -> None:

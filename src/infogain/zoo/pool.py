@@ -15,7 +15,7 @@ from infogain.zoo.alphabet import ALPHABET
 from infogain.zoo.tasks import load_task
 
 CHUNK = 10_000  # texts one process draws at a time; part of what a seed means
-PICK, TIME, COLUMN = range(100, 103)  # streams of noise; decoding uses those below
+BATCH, PICK, TIME, COLUMN = range(100, 104)  # streams of noise; decoding uses those below
 
 Order = tuple[str, str, int, int, int]  # task, split, seed, which chunk, how many texts
 

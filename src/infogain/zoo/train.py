@@ -107,7 +107,7 @@ class Report:
 
     def begin(self) -> None:
         self.since, self.first = time.perf_counter(), self.trainer.step
-        self.sum = torch.zeros(len(self.trainer.settings.names), device=self.trainer.device)
+        self.sum = torch.zeros(len(self.trainer.settings.batches), device=self.trainer.device)
 
     def step(self, losses: torch.Tensor) -> None:
         self.sum += losses
@@ -118,7 +118,7 @@ class Report:
         mean = (self.sum / steps).tolist()
         if not all(map(math.isfinite, mean)):
             raise NumericsError(f"the loss must be a number; by step {trainer.step} it is {mean}. Lower --rate.")
-        each = "  ".join(f"{name} {loss:.3f}" for name, loss in zip(trainer.settings.names, mean, strict=True))
+        each = "  ".join(f"{name} {loss:.3f}" for name, loss in zip(trainer.settings.batches, mean, strict=True))
         speed = steps * tokens_per_step(trainer) / seconds / 1e3
         left = trainer.seconds * (1 / trainer.progress - 1)
         done = f"step {trainer.step} ({trainer.progress:.1%})"
@@ -135,7 +135,7 @@ class Report:
 
 
 def tokens_per_step(trainer: Trainer) -> int:
-    return trainer.settings.rows * sum(load_task(name).width for name in trainer.settings.names)
+    return trainer.settings.rows * sum(load_task(name).width for name in trainer.settings.batches)
 
 
 def validate(out: Path, device: torch.device, settings: Settings, count: int) -> list[Score]:

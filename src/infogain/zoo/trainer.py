@@ -11,12 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infogain import noise
 from infogain.errors import InputError
 from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
 from infogain.zoo.alphabet import ALPHABET
 from infogain.zoo.elbo import choose_masks, elbo_loss
-from infogain.zoo.pool import Pool
+from infogain.zoo.pool import BATCH, Pool
 from infogain.zoo.tasks import TASKS, load_task
 
 Loss = Callable[[Transformer, Tensor, Tensor], Tensor]
@@ -31,7 +32,7 @@ def setting(default: Any, help: str) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    tasks: str = setting(",".join(TASKS), "what to learn, names with commas between")
+    tasks: str = setting(",".join(TASKS), "what to learn, names with commas between; a name twice has twice the rows")
     layers: int = setting(8, "of the transformer")
     width: int = setting(256, "of its activations")
     heads: int = setting(8, "of its attention")
@@ -52,8 +53,13 @@ class Settings:
             raise InputError(f"width must be a multiple of twice the heads; got {self.width} and {self.heads} heads.")
 
     @property
-    def names(self) -> list[str]:
+    def batches(self) -> list[str]:
+        """The task of each batch of a step."""
         return [load_task(name).name for name in self.tasks.split(",")]
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(self.batches))
 
     @property
     def spec(self) -> Spec:
@@ -100,11 +106,13 @@ class Trainer:
         return self.settings.rate * rising * (1 + math.cos(math.pi * self.progress)) / 2
 
     def train_step(self) -> Tensor:
-        """One update from a batch of every task; the loss of each. [tasks]"""
+        """One update from all batches; the loss of each. [batches]"""
         losses = []
-        for name in self.settings.names:
-            loss = self._run(self.loss, self.transformer, self.pools[name], self.settings.rows, self.step)
-            (loss / len(self.settings.names)).backward()  # type: ignore[no-untyped-call]
+        for place, name in enumerate(self.settings.batches):
+            seed = noise.fork(torch.tensor(self.settings.seed), BATCH, torch.tensor(place))
+            tokens, holes = self.pools[name].pick(self.settings.rows, seed, self.step)
+            loss = self._run(self.loss, self.transformer, tokens, choose_masks(holes, seed, self.step))
+            (loss / len(self.settings.batches)).backward()  # type: ignore[no-untyped-call]
             losses.append(loss.detach())
         torch.nn.utils.clip_grad_norm_(self.transformer.parameters(), self.settings.clip)
         for group in self.optimiser.param_groups:
@@ -118,10 +126,12 @@ class Trainer:
     @torch.no_grad()
     def validate(self, pools: dict[str, Pool]) -> dict[str, float]:
         """The averaged weights' loss on each task, the same texts and masks every time."""
-        return {
-            name: float(self._run(elbo_loss, self.averaged, pool.to(self.device), len(pool.tokens), VALIDATION_STEP))
-            for name, pool in pools.items()
-        }
+        losses = {}
+        for name, pool in pools.items():
+            texts = pool.to(self.device)
+            masked = choose_masks(texts.holes, torch.tensor(self.settings.seed), VALIDATION_STEP)
+            losses[name] = float(self._run(elbo_loss, self.averaged, texts.tokens.long(), masked))
+        return losses
 
     def save(self, path: Path) -> None:
         state = {
@@ -149,11 +159,9 @@ class Trainer:
         self.optimiser.load_state_dict(state["optimiser"])
         self.step, self.seconds = state["step"], state["seconds"]
 
-    def _run(self, loss: Loss, transformer: Transformer, pool: Pool, rows: int, step: int) -> Tensor:
-        seed = torch.tensor(self.settings.seed)
-        tokens, holes = pool.pick(rows, seed, step)
+    def _run(self, loss: Loss, transformer: Transformer, tokens: Tensor, masked: Tensor) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            return loss(transformer, tokens, choose_masks(holes, seed, step))
+            return loss(transformer, tokens, masked)
 
     @torch.no_grad()
     def _average(self) -> None:
