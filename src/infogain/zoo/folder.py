@@ -1,0 +1,63 @@
+"""A trained model as a folder in LLaDA's public layout, with its alphabet beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from infogain.models import Backbone, load_model
+from infogain.models.llada import LLADA
+from infogain.models.spec import Spec
+from infogain.models.transformer import Transformer
+from infogain.models.weights import weight_names
+from infogain.zoo.alphabet import ALPHABET, Alphabet
+
+WEIGHTS = "model.safetensors"
+
+
+def save_model(folder: Path, transformer: Transformer, columns: int) -> None:
+    """Half precision, LLaDA's names: `models.load_model` reads it like the large ones."""
+    from safetensors.torch import save_file
+
+    names = weight_names(transformer, LLADA)
+    weights = {theirs: transformer.get_parameter(ours).detach().cpu().half() for theirs, ours in names.items()}
+    save_file(weights, folder / WEIGHTS)
+    (folder / "config.json").write_text(json.dumps(llada_config(transformer.spec, columns), indent=2) + "\n")
+    ALPHABET.save(folder)
+
+
+def load_zoo_model(folder: str | Path, device: str | torch.device = "cpu") -> tuple[Backbone, Alphabet]:
+    """The model in float32 and its alphabet. Nothing is cached: canvases are short, and every logit is exact."""
+    return load_model(folder, torch.float32, device, cache="none"), Alphabet.load(folder)
+
+
+def llada_config(spec: Spec, columns: int) -> dict[str, Any]:
+    return {
+        "model_type": "llada",
+        "architectures": ["LLaDAModelLM"],
+        "d_model": spec.hidden,
+        "n_heads": spec.heads,
+        "n_kv_heads": spec.kv_heads,
+        "n_layers": spec.layers,
+        "mlp_hidden_size": spec.intermediate,
+        "vocab_size": spec.vocab_size,
+        "embedding_size": spec.vocab_size,
+        "max_sequence_length": columns,
+        "rope": True,
+        "rope_full_precision": spec.wide_rope,
+        "rope_theta": spec.rope_theta,
+        "rms_norm_eps": spec.norm_eps,
+        "layer_norm_type": "rms",
+        "include_bias": False,
+        "include_qkv_bias": False,
+        "weight_tying": spec.tied,
+        "activation_type": "silu",
+        "block_type": "llama",
+        "alibi": False,
+        "mask_token_id": spec.mask_id,
+        "eos_token_id": spec.eos_ids[0],
+        "pad_token_id": spec.pad_id,
+    }

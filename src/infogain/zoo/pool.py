@@ -1,0 +1,65 @@
+"""Many texts of one task as one tensor, drawn ahead of training by as many processes as there are cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import torch
+from torch import Tensor
+
+from infogain import noise
+from infogain.zoo.alphabet import ALPHABET
+from infogain.zoo.tasks import load_task
+
+CHUNK = 10_000  # texts one process draws at a time; part of what a seed means
+BATCH, PICK, TIME, COLUMN = range(100, 104)  # streams of noise; decoding uses those below
+
+Order = tuple[str, str, int, int, int]  # task, split, seed, which chunk, how many texts
+
+
+@dataclass(frozen=True)
+class Pool:
+    tokens: Tensor  # [texts, L] uint8: solutions
+    holes: Tensor  # [texts, L] columns that may be masked; the rest is given
+
+    def to(self, device: torch.device) -> Pool:
+        return Pool(self.tokens.to(device), self.holes.to(device))
+
+    def pick(self, rows: int, seed: Tensor, step: int) -> tuple[Tensor, Tensor]:
+        """The rows of a step, the same whenever it is asked for: tokens and holes. [rows, L] each"""
+        place = torch.arange(rows, device=self.tokens.device)
+        index = (noise.uniform(seed, PICK, step, place) * len(self.tokens)).long()
+        return self.tokens[index].long(), self.holes[index]
+
+
+def fill(names: Sequence[str], split: str, count: int, seed: int, workers: int = 1) -> dict[str, Pool]:
+    """A pool of `count` texts for each task. The number of workers changes the time it takes, and nothing else."""
+    orders = [
+        (name, split, seed, chunk, min(CHUNK, count - first))
+        for name in names
+        for chunk, first in enumerate(range(0, count, CHUNK))
+    ]
+    if workers == 1:
+        return gather(orders, [draw(order) for order in orders])
+    with multiprocessing.get_context("spawn").Pool(workers) as processes:  # spawn: a fork would copy torch's threads
+        return gather(orders, processes.map(draw, orders, chunksize=1))
+
+
+def draw(order: Order) -> tuple[list[str], list[str]]:
+    """Solutions and canvases of one chunk."""
+    name, split, seed, chunk, count = order
+    rng = Random(f"{name} {split} pool {seed} {chunk}")
+    problems = [load_task(name).sample(rng, split) for _ in range(count)]
+    return [problem.solution for problem in problems], [problem.canvas for problem in problems]
+
+
+def gather(orders: Sequence[Order], drawn: Sequence[tuple[list[str], list[str]]]) -> dict[str, Pool]:
+    pools = {}
+    for name in dict.fromkeys(order[0] for order in orders):
+        mine = [texts for order, texts in zip(orders, drawn, strict=True) if order[0] == name]
+        tokens, canvas = (torch.cat([ALPHABET.tensor(texts[i]) for texts in mine]) for i in (0, 1))
+        pools[name] = Pool(tokens, canvas == ALPHABET.mask_id)
+    return pools

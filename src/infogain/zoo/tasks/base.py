@@ -1,0 +1,103 @@
+"""What a task is: problems from a seed, in three splits that never share one, and an exact check."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from hashlib import blake2b
+from random import Random
+from typing import ClassVar
+
+from infogain.errors import InputError, UnknownName
+from infogain.zoo.alphabet import EOS, MASK
+
+SPLITS = ("train", "validation", "test")
+PATIENCE = 1000  # draws for each problem before a split counts as exhausted
+
+
+@dataclass(frozen=True)
+class Problem:
+    identity: str  # what makes two problems the same one; decides the split
+    canvas: str  # what is given, and masks where something is to be written
+    solution: str  # the canvas filled in, one of the right ways
+
+    @property
+    def prompt(self) -> str:
+        """What is given before the first mask."""
+        return self.canvas[: self.canvas.index(MASK)]
+
+    def answer(self, text: str) -> str:
+        """What a text wrote after the prompt, up to the end marks that fill its tail."""
+        return text[len(self.prompt) :].rstrip(EOS)
+
+
+class Task(ABC):
+    """One kind of problem. All canvases of a task have the same width; the first column is its tag."""
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    tag: ClassVar[str]
+    width: ClassVar[int]
+    unconditional: ClassVar[bool] = False  # there is one canvas only, so nothing can be held out
+
+    @abstractmethod
+    def draw(self, rng: Random) -> Problem:
+        """A problem of any split."""
+
+    @abstractmethod
+    def right(self, problem: Problem, text: str) -> bool:
+        """Is this filled canvas a right answer? Any right one counts."""
+
+    @abstractmethod
+    def chat(self, problem: Problem) -> str:
+        """The problem as a message to an instruction-tuned model."""
+
+    @abstractmethod
+    def check_chat(self, problem: Problem, reply: str) -> bool:
+        """Is the answer found in this free text right?"""
+
+    def sound(self, problem: Problem, text: str) -> bool:
+        """Is the way to the answer right, too? The same as `right` where the answer is all there is."""
+        return self.check(problem, text)
+
+    def check(self, problem: Problem, text: str) -> bool:
+        """Nothing given was changed, no mask is left, and the answer is right."""
+        return fits(problem.canvas, text) and self.right(problem, text)
+
+    def sample(self, rng: Random, split: str) -> Problem:
+        """A problem of this split."""
+        if split not in SPLITS:
+            raise UnknownName("split", split, SPLITS)
+        while True:
+            problem = self.draw(rng)
+            if self.unconditional or self.split(problem) == split:
+                return problem
+
+    def split(self, problem: Problem) -> str:
+        return split_of(self.name, problem.identity)
+
+    def problems(self, count: int, split: str, seed: int = 0) -> list[Problem]:
+        """`count` problems of a split, no canvas twice (an unconditional task has one canvas only)."""
+        rng = Random(f"{self.name} {split} {seed}")
+        found: dict[str, Problem] = {}
+        for _ in range(PATIENCE * count):
+            problem = self.sample(rng, split)
+            found[str(len(found)) if self.unconditional else problem.canvas] = problem
+            if len(found) == count:
+                return list(found.values())
+        raise InputError(f"{self.name} has about {len(found)} {split} problems; got a call for {count}. Ask for fewer.")
+
+
+def split_of(name: str, identity: str) -> str:
+    """Eight of ten identities are for training, one for validation, one for the test."""
+    digest = blake2b(f"{name} {identity}".encode(), digest_size=8).digest()
+    return {8: "validation", 9: "test"}.get(int.from_bytes(digest, "big") % 10, "train")
+
+
+def fits(canvas: str, text: str) -> bool:
+    """Is the text this canvas with every mask, and nothing else, written over?"""
+    return (
+        len(canvas) == len(text)
+        and all(new == old or (old == MASK and new != MASK) for old, new in zip(canvas, text, strict=True))
+        and MASK not in text
+    )

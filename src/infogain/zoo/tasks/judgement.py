@@ -1,0 +1,69 @@
+"""Binary judgement: `J3*7+8*2+4*5=058?8*2=16 3*7=21 4*5=20 057N`, products in any order, their sum, the verdict."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from infogain.zoo.alphabet import MASK
+from infogain.zoo.tasks.base import Problem, Task
+
+PRODUCTS = 3
+OFF = [error for error in range(-10, 11) if error]
+
+
+class Judgement(Task):
+    """Sec. 3.1, case study 2: the verdict has two values, the reasoning has many, and has to come first.
+
+    About half the claims are true; a false one is off by 1 to 10. The identity leaves the claim out: a
+    sum held out is held out with every claim about it, in every order.
+    """
+
+    name = "judgement"
+    about = "judge a sum of three products after working it out in any order"
+    tag = "J"
+    width = 42
+
+    def draw(self, rng: Random) -> Problem:
+        pairs = [(rng.randrange(2, 10), rng.randrange(2, 10)) for _ in range(PRODUCTS)]
+        total = sum(a * b for a, b in pairs)
+        holds = rng.random() < 0.5
+        claim = total if holds else total + rng.choice(OFF)
+        question = "+".join(f"{a}*{b}" for a, b in pairs)
+        steps = [f"{a}*{b}={a * b:02} " for a, b in pairs]
+        rng.shuffle(steps)
+        given = f"J{question}={claim:03}?"
+        answer = f"{''.join(steps)}{total:03}{'Y' if holds else 'N'}"
+        identity = " ".join(sorted(f"{min(pair)}*{max(pair)}" for pair in pairs))
+        return Problem(identity, given + MASK * len(answer), given + answer)
+
+    def right(self, problem: Problem, text: str) -> bool:
+        return text[-1] == ("Y" if is_true(problem) else "N")
+
+    def sound(self, problem: Problem, text: str) -> bool:
+        """The verdict is right, and so are all products and their sum."""
+        products = question(problem)[0]
+        steps = problem.answer(text)[:-4].split(" ")  # the last one is empty: a space ends each step
+        worked = sorted(f"{a}*{b}={a * b:02}" for a, b in products)
+        total = f"{sum(a * b for a, b in products):03}"
+        return self.check(problem, text) and sorted(steps[:-1]) == worked and steps[-1] == "" and text[-4:-1] == total
+
+    def chat(self, problem: Problem) -> str:
+        products, claim = question(problem)
+        terms = " + ".join(f"{a}*{b}" for a, b in products)
+        return f"Is {terms} = {claim}? Work out each product first. End with: The answer is (Yes/No): Yes or No."
+
+    def check_chat(self, problem: Problem, reply: str) -> bool:
+        found = re.findall(r"answer is\s*(?:\(yes/no\))?\W*\b(yes|no)\b", reply.lower())
+        return bool(found) and found[-1] == ("yes" if is_true(problem) else "no")
+
+
+def question(problem: Problem) -> tuple[list[tuple[int, int]], int]:
+    """The products and the claim."""
+    numbers = [int(number) for number in re.findall(r"[0-9]+", problem.prompt)]
+    return list(zip(numbers[:-1:2], numbers[1:-1:2], strict=True)), numbers[-1]
+
+
+def is_true(problem: Problem) -> bool:
+    products, claim = question(problem)
+    return sum(a * b for a, b in products) == claim

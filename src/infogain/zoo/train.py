@@ -1,0 +1,171 @@
+"""`python -m infogain.zoo.train --out FOLDER`: draw texts, train, save a model folder and its card.
+
+Run it again with the same folder and it goes on where it stopped. Scores are taken on the
+validation split; nothing here ever sees a test problem.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from infogain.errors import NumericsError
+from infogain.zoo.elbo import elbo_loss
+from infogain.zoo.folder import load_zoo_model, save_model
+from infogain.zoo.pool import Pool, fill
+from infogain.zoo.score import CARD, Score, score
+from infogain.zoo.tasks import load_task
+from infogain.zoo.trainer import Settings, Trainer
+
+STATE = "state.pt"  # of an unfinished run; not part of the model
+CARD_FILE = "card.json"
+REPORT_EVERY, SAVE_EVERY = 10.0, 60.0  # seconds
+VALIDATE_EVERY = 6  # reports
+VALIDATION_TEXTS = 1000
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = read_arguments(arguments)
+    settings = Settings(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Settings)})
+    out, device = Path(options.out), torch.device(options.device)
+    out.mkdir(parents=True, exist_ok=True)
+    torch.set_float32_matmul_precision("high")
+    pools = draw_pools(settings, "train", settings.pool, options.workers)
+    held_out = draw_pools(settings, "validation", VALIDATION_TEXTS, 1)
+    trainer = Trainer(
+        settings, pools, device, torch.compile(elbo_loss, dynamic=False) if options.compile else elbo_loss
+    )
+    if (out / STATE).exists():
+        trainer.restore(out / STATE)
+        print(f"going on at step {trainer.step}", flush=True)
+    losses = train(trainer, held_out, out)
+    save_model(out, trainer.averaged, max(load_task(name).width for name in settings.names))
+    scores = validate(out, device, settings, options.problems)
+    write_card(out, trainer, losses, scores)
+
+
+def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m infogain.zoo.train", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--out", required=True, help="folder of the model, and of the state of an unfinished run")
+    for field in dataclasses.fields(Settings):
+        flag = "--" + field.name.replace("_", "-")
+        parser.add_argument(flag, type=type(field.default), default=field.default, help=field.metadata["help"])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="where to train")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that draw texts")
+    parser.add_argument("--problems", type=int, default=250, help="validation problems of each task for the card")
+    parser.add_argument("--compile", action="store_true", help="fuse kernels with torch.compile; takes a minute first")
+    return parser.parse_args(arguments)
+
+
+def draw_pools(settings: Settings, split: str, count: int, workers: int) -> dict[str, Pool]:
+    began = time.perf_counter()
+    pools = fill(settings.names, split, count, settings.seed, workers)
+    seconds = time.perf_counter() - began
+    total = count * len(pools)
+    print(f"{total:,} {split} texts in {seconds:.1f} s, {total / seconds:,.0f}/s", flush=True)
+    return pools
+
+
+def train(trainer: Trainer, held_out: dict[str, Pool], out: Path) -> dict[str, float]:
+    """Step until the run is over, saving now and then and when interrupted. Returns the validation losses."""
+    report = Report(trainer, held_out)
+    began = time.perf_counter() - trainer.seconds
+    saved = time.perf_counter()
+    try:
+        while trainer.progress < 1:
+            losses = trainer.train_step()
+            trainer.seconds = time.perf_counter() - began
+            report.step(losses)
+            if time.perf_counter() - saved > SAVE_EVERY:
+                trainer.save(out / STATE)
+                saved = time.perf_counter()
+    except KeyboardInterrupt:
+        trainer.save(out / STATE)
+        raise
+    trainer.save(out / STATE)
+    return report.validation()
+
+
+class Report:
+    """A line now and then, with the mean losses since the last: reading each would make the device wait."""
+
+    def __init__(self, trainer: Trainer, held_out: dict[str, Pool]) -> None:
+        self.trainer, self.held_out = trainer, held_out
+        self.lines = 0
+        self.begin()
+
+    def begin(self) -> None:
+        self.since, self.first = time.perf_counter(), self.trainer.step
+        self.sum = torch.zeros(len(self.trainer.settings.batches), device=self.trainer.device)
+
+    def step(self, losses: torch.Tensor) -> None:
+        self.sum += losses
+        seconds = time.perf_counter() - self.since
+        if seconds < REPORT_EVERY:
+            return
+        trainer, steps = self.trainer, self.trainer.step - self.first
+        mean = (self.sum / steps).tolist()
+        if not all(map(math.isfinite, mean)):
+            raise NumericsError(f"the loss must be a number; by step {trainer.step} it is {mean}. Lower --rate.")
+        each = "  ".join(f"{name} {loss:.3f}" for name, loss in zip(trainer.settings.batches, mean, strict=True))
+        speed = steps * tokens_per_step(trainer) / seconds / 1e3
+        left = trainer.seconds * (1 / trainer.progress - 1)
+        done = f"step {trainer.step} ({trainer.progress:.1%})"
+        print(f"{done}  {each}  rate {trainer.rate:.1e}  {speed:,.0f} k tokens/s  {left:.0f} s left", flush=True)
+        self.lines += 1
+        if self.lines % VALIDATE_EVERY == 0:
+            self.validation()
+        self.begin()
+
+    def validation(self) -> dict[str, float]:
+        losses = self.trainer.validate(self.held_out)
+        print("validation  " + "  ".join(f"{name} {loss:.3f}" for name, loss in losses.items()), flush=True)
+        return losses
+
+
+def tokens_per_step(trainer: Trainer) -> int:
+    return trainer.settings.rows * sum(load_task(name).width for name in trainer.settings.batches)
+
+
+def validate(out: Path, device: torch.device, settings: Settings, count: int) -> list[Score]:
+    """The card's samplers on validation problems, with the weights as they were saved."""
+    model, alphabet = load_zoo_model(out, device)
+    scores = []
+    for task in map(load_task, settings.names):
+        problems = task.problems(count, "validation")
+        for recipe in CARD:
+            scores.append(score(model, alphabet, task, problems, recipe))
+            print(scores[-1].line(), flush=True)
+    return scores
+
+
+def write_card(out: Path, trainer: Trainer, losses: dict[str, float], scores: list[Score]) -> None:
+    settings = trainer.settings
+    on_cuda = trainer.device.type == "cuda"
+    card: dict[str, Any] = {
+        "data": {name: load_task(name).about for name in settings.names},
+        "settings": dataclasses.asdict(settings),
+        "parameters": settings.spec.parameters,
+        "steps": trainer.step,
+        "tokens": trainer.step * tokens_per_step(trainer),
+        "seconds": round(trainer.seconds, 1),
+        "device": torch.cuda.get_device_name(trainer.device) if on_cuda else "CPU",
+        "validation_loss": losses,
+        "validation_scores": [each.plain() for each in scores],
+    }
+    (out / CARD_FILE).write_text(json.dumps(card, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

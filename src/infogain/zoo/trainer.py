@@ -1,0 +1,190 @@
+"""Training: the settings, one step, and everything a run needs to go on where it stopped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infogain import noise
+from infogain.errors import InputError
+from infogain.models.spec import Spec
+from infogain.models.transformer import Transformer
+from infogain.zoo.alphabet import ALPHABET
+from infogain.zoo.elbo import choose_masks, elbo_loss
+from infogain.zoo.pool import BATCH, Pool
+from infogain.zoo.tasks import TASKS, load_task
+
+Loss = Callable[[Transformer, Tensor, Tensor], Tensor]
+
+VALIDATION_STEP = 0  # the masks of a validation are always the same
+RESUME_MAY_CHANGE = ("steps", "minutes")
+
+
+def setting(default: Any, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class Settings:
+    tasks: str = setting(",".join(TASKS), "what to learn, names with commas between; a name twice has twice the rows")
+    layers: int = setting(8, "of the transformer")
+    width: int = setting(256, "of its activations")
+    heads: int = setting(8, "of its attention")
+    intermediate: int = setting(688, "width inside its SwiGLU")
+    rows: int = setting(512, "texts of each task in a step")
+    steps: int = setting(6000, "at most")
+    minutes: float = setting(0.0, "end the schedule after this long if the steps take longer; 0: no limit")
+    rate: float = setting(1e-3, "highest learning rate")
+    warm_up: float = setting(0.02, "share of the run in which the rate rises")
+    weight_decay: float = setting(0.1, "of matrices")
+    average: float = setting(0.999, "memory of the averaged weights, which are the ones kept")
+    clip: float = setting(1.0, "largest norm of a gradient")
+    pool: int = setting(500_000, "training texts drawn for each task")
+    seed: int = setting(0, "of weights, texts and masks")
+
+    def __post_init__(self) -> None:
+        if self.width % (2 * self.heads):
+            raise InputError(f"width must be a multiple of twice the heads; got {self.width} and {self.heads} heads.")
+
+    @property
+    def batches(self) -> list[str]:
+        """The task of each batch of a step."""
+        return [load_task(name).name for name in self.tasks.split(",")]
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(self.batches))
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(
+            family="llada",
+            vocab_size=len(ALPHABET),
+            hidden=self.width,
+            layers=self.layers,
+            heads=self.heads,
+            kv_heads=self.heads,
+            head_dim=self.width // self.heads,
+            intermediate=self.intermediate,
+            rope_theta=10000.0,
+            norm_eps=1e-5,
+            mask_id=ALPHABET.mask_id,
+            eos_ids=(ALPHABET.eos_id,),
+            pad_id=ALPHABET.eos_id,
+            wide_rope=True,
+        )
+
+
+class Trainer:
+    """A run so far. Texts and masks are functions of seed and step, so that is all there is to remember of chance."""
+
+    def __init__(
+        self, settings: Settings, pools: dict[str, Pool], device: torch.device, loss: Loss = elbo_loss
+    ) -> None:
+        self.settings, self.device, self.loss = settings, device, loss
+        self.pools = {name: pool.to(device) for name, pool in pools.items()}
+        self.transformer = initialised(settings).to(device)
+        self.averaged = initialised(settings).to(device).requires_grad_(False)
+        self.optimiser = make_optimiser(self.transformer, settings)
+        self.step, self.seconds = 0, 0.0
+
+    @property
+    def progress(self) -> float:
+        """Share of the run that is over, by steps or by time, whichever is further. The rate follows it."""
+        limit = self.settings.minutes * 60
+        return min(1.0, max(self.step / self.settings.steps, self.seconds / limit if limit else 0.0))
+
+    @property
+    def rate(self) -> float:
+        rising = min(1.0, (self.progress + 1 / self.settings.steps) / self.settings.warm_up)
+        return self.settings.rate * rising * (1 + math.cos(math.pi * self.progress)) / 2
+
+    def train_step(self) -> Tensor:
+        """One update from all batches; the loss of each. [batches]"""
+        losses = []
+        for place, name in enumerate(self.settings.batches):
+            seed = noise.fork(torch.tensor(self.settings.seed), BATCH, torch.tensor(place))
+            tokens, holes = self.pools[name].pick(self.settings.rows, seed, self.step)
+            loss = self._run(self.loss, self.transformer, tokens, choose_masks(holes, seed, self.step))
+            (loss / len(self.settings.batches)).backward()  # type: ignore[no-untyped-call]
+            losses.append(loss.detach())
+        torch.nn.utils.clip_grad_norm_(self.transformer.parameters(), self.settings.clip)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rate
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self.step += 1
+        self._average()
+        return torch.stack(losses)
+
+    @torch.no_grad()
+    def validate(self, pools: dict[str, Pool]) -> dict[str, float]:
+        """The averaged weights' loss on each task, the same texts and masks every time."""
+        losses = {}
+        for name, pool in pools.items():
+            texts = pool.to(self.device)
+            masked = choose_masks(texts.holes, torch.tensor(self.settings.seed), VALIDATION_STEP)
+            losses[name] = float(self._run(elbo_loss, self.averaged, texts.tokens.long(), masked))
+        return losses
+
+    def save(self, path: Path) -> None:
+        state = {
+            "settings": asdict(self.settings),
+            "step": self.step,
+            "seconds": self.seconds,
+            "transformer": self.transformer.state_dict(),
+            "averaged": self.averaged.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+        }
+        unfinished = path.with_suffix(".part")  # an interrupted write must not cost the last good state
+        torch.save(state, unfinished)
+        unfinished.replace(path)
+
+    def restore(self, path: Path) -> None:
+        state = torch.load(path, map_location=self.device, weights_only=True)
+        now, then = asdict(self.settings), state["settings"]
+        if changed := [key for key in now if now[key] != then[key] and key not in RESUME_MAY_CHANGE]:
+            raise InputError(
+                f"a run goes on with the settings it began with; {path} has another {', '.join(changed)}. "
+                "Give the same, or another --out."
+            )
+        self.transformer.load_state_dict(state["transformer"])
+        self.averaged.load_state_dict(state["averaged"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.step, self.seconds = state["step"], state["seconds"]
+
+    def _run(self, loss: Loss, transformer: Transformer, tokens: Tensor, masked: Tensor) -> Tensor:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            return loss(transformer, tokens, masked)
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        memory = min(self.settings.average, self.step / (10 + self.step))  # a young run forgets its beginning
+        torch._foreach_lerp_(tuple(self.averaged.parameters()), tuple(self.transformer.parameters()), 1 - memory)
+
+
+def initialised(settings: Settings) -> Transformer:
+    """Random weights of the seed; what is added to the residual stream starts small."""
+    transformer = Transformer(settings.spec)
+    generator = torch.Generator().manual_seed(settings.seed)
+    for name, parameter in transformer.named_parameters():
+        if parameter.ndim == 2:
+            small = (2 * settings.layers) ** -0.5 if name.endswith(("o.weight", "down.weight")) else 1.0
+            torch.nn.init.normal_(parameter, std=small * parameter.shape[1] ** -0.5, generator=generator)
+    return transformer
+
+
+def make_optimiser(transformer: Transformer, settings: Settings) -> torch.optim.AdamW:
+    matrices = [parameter for parameter in transformer.parameters() if parameter.ndim == 2]
+    norms = [parameter for parameter in transformer.parameters() if parameter.ndim == 1]
+    groups = [
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": norms, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=settings.rate, betas=(0.9, 0.98), fused=matrices[0].is_cuda)
