@@ -66,7 +66,7 @@ def test_every_help_has_examples(command: str) -> None:
 
 def test_the_examples_of_the_help_name_real_flags() -> None:
     for name, command in main.commands.items():
-        known = {flag for parameter in command.params for flag in parameter.opts}
+        known = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
         examples = [line for line in (command.help or "").splitlines() if f"infogain {name}" in line]
         assert examples
         for line in examples:

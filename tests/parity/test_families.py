@@ -173,7 +173,7 @@ def test_broken_folders_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"model_type": "bert"}, "model_type 'bert'; supported are LLaDA"),
+        ({"model_type": "bert"}, "model_type 'bert', architectures none; supported are LLaDA"),
         ({"hidden_act": "gelu"}, "hidden_act must be 'silu'"),
         ({"rope_scaling": {"type": "yarn"}}, "rope_scaling must be None"),
     ],

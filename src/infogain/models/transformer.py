@@ -51,8 +51,10 @@ class Transformer(nn.Module):
         self.norm = Norm(spec.hidden, spec)
         self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
 
-    def forward(self, tokens: Tensor, column: Tensor, visible: Tensor, shared: Shared | None = None) -> Tensor:
-        """The last layer's activations. tokens, column [B, Q]; visible [B, Q or 1, Q] -> [B, Q, hidden]"""
+    def forward(
+        self, tokens: Tensor, column: Tensor, visible: Tensor | None = None, shared: Shared | None = None
+    ) -> Tensor:
+        """The last layer's activations. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]"""
 
         def mix(i: int, q: Tensor, own: Keys) -> Tensor:
             return attend(q, own, visible) if shared is None else attend_shared(q, own, visible, shared, i)
@@ -143,10 +145,11 @@ def rotate(x: Tensor, angles: tuple[Tensor, Tensor], in_float32: bool) -> Tensor
     return (y * cos + torch.cat([-second, first], -1) * sin).to(x.dtype)
 
 
-def attend(q: Tensor, own: Keys, visible: Tensor) -> Tensor:
+def attend(q: Tensor, own: Keys, visible: Tensor | None) -> Tensor:
     """Attention among a row's own columns. [B, H, Q, D]"""
     grouped = q.shape[1] != own.k.shape[1]
-    return F.scaled_dot_product_attention(q, own.k, own.v, attn_mask=visible[:, None], enable_gqa=grouped)
+    mask = None if visible is None else visible[:, None]
+    return F.scaled_dot_product_attention(q, own.k, own.v, attn_mask=mask, enable_gqa=grouped)
 
 
 def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:

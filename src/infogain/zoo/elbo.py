@@ -29,9 +29,7 @@ def choose_masks(holes: Tensor, seed: Tensor, step: int) -> Tensor:
 
 def elbo_loss(transformer: Transformer, tokens: Tensor, masked: Tensor) -> Tensor:
     """Nats per column that is to be written, averaged over the rows. A bound on −log p / columns."""
-    columns = tokens.shape[1]
-    column = torch.arange(columns, device=tokens.device)[None]
-    everywhere = torch.ones(1, 1, columns, dtype=torch.bool, device=tokens.device)
-    x = transformer(torch.where(masked, transformer.spec.mask_id, tokens), column, everywhere)
+    column = torch.arange(tokens.shape[1], device=tokens.device)[None]
+    x = transformer(torch.where(masked, transformer.spec.mask_id, tokens), column)
     surprise = F.cross_entropy(transformer.logits(x).flatten(0, 1), tokens.flatten(), reduction="none")
     return ((surprise.view_as(masked) * masked).sum(1) / masked.sum(1)).mean()

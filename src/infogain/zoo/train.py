@@ -41,9 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.set_float32_matmul_precision("high")
     pools = draw_pools(settings, "train", settings.pool, options.workers)
     held_out = draw_pools(settings, "validation", VALIDATION_TEXTS, 1)
-    trainer = Trainer(
-        settings, pools, device, torch.compile(elbo_loss, dynamic=False) if options.compile else elbo_loss
-    )
+    loss = torch.compile(elbo_loss, dynamic=True) if options.compile else elbo_loss  # one kernel set for all widths
+    trainer = Trainer(settings, pools, device, loss)
     if (out / STATE).exists():
         trainer.restore(out / STATE)
         print(f"going on at step {trainer.step}", flush=True)
@@ -80,6 +79,8 @@ def draw_pools(settings: Settings, split: str, count: int, workers: int) -> dict
 def train(trainer: Trainer, held_out: dict[str, Pool], out: Path) -> dict[str, float]:
     """Step until the run is over, saving now and then and when interrupted. Returns the validation losses."""
     report = Report(trainer, held_out)
+    if trainer.progress < 1:
+        report.step(trainer.train_step())  # compiles; the clock that drives the rate starts afterwards
     began = time.perf_counter() - trainer.seconds
     saved = time.perf_counter()
     try:
