@@ -57,7 +57,10 @@ class Transformer(nn.Module):
         """The last layer's activations. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]"""
 
         def mix(i: int, q: Tensor, own: Keys) -> Tensor:
-            return attend(q, own, visible) if shared is None else attend_shared(q, own, visible, shared, i)
+            if shared is None:
+                return attend(q, own, visible)
+            assert visible is not None  # rows that share a context are ragged
+            return attend_shared(q, own, visible, shared, i)
 
         return self._run(tokens, column, mix)
 

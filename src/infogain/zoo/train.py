@@ -79,13 +79,12 @@ def draw_pools(settings: Settings, split: str, count: int, workers: int) -> dict
 def train(trainer: Trainer, held_out: dict[str, Pool], out: Path) -> dict[str, float]:
     """Step until the run is over, saving now and then and when interrupted. Returns the validation losses."""
     report = Report(trainer, held_out)
-    if trainer.progress < 1:
-        report.step(trainer.train_step())  # compiles; the clock that drives the rate starts afterwards
-    began = time.perf_counter() - trainer.seconds
-    saved = time.perf_counter()
+    began, saved = None, 0.0
     try:
         while trainer.progress < 1:
             losses = trainer.train_step()
+            if began is None:  # the first step compiles; the clock that drives the rate starts after it
+                began, saved = time.perf_counter() - trainer.seconds, time.perf_counter()
             trainer.seconds = time.perf_counter() - began
             report.step(losses)
             if time.perf_counter() - saved > SAVE_EVERY:
