@@ -13,13 +13,14 @@ from infogain.decode import Observer, decode_lanes
 from infogain.errors import InputError
 from infogain.lane import Lane
 from infogain.models.base import Denoiser
-from infogain.options import Plain
+from infogain.options import MOST, Plain
 from infogain.recipe import Recipe
 from infogain.result import Result
 from infogain.text import Message, TextModel, Tokenizer
 from infogain.trace import Trace
 
 Prompt = str | Sequence[Message]  # a text, or a conversation
+LENGTH = 256  # tokens to write, where nobody says
 BLOCK = 16  # the paper's, for models without a width of their own
 MARKER = re.compile(r"\[MASK(?::(\d+))?\]")
 
@@ -60,7 +61,7 @@ def generate(
     prompts: Prompt | Sequence[Prompt],
     recipe: Recipe | str | Mapping[str, Any] | None = None,
     *,
-    length: int | Sequence[int] = 256,
+    length: int | Sequence[int] | None = None,
     chat: bool | None = None,
     system: str | None = None,
     stop: str | Sequence[str] = (),
@@ -75,7 +76,7 @@ def generate(
     model        what `infogain.load` returns
     prompts      a text, a conversation (messages with role and content), or several of them
     recipe       a Recipe, a sampler's name, or a plain table; unset: Info-Gain in blocks
-    length       tokens to write: one number, or one per prompt
+    length       tokens to write: one number, or one per prompt; unset: 256, or what the model's context has left
     chat         put texts into the chat template; unset: if the checkpoint has one
     system       system message of a chat
     stop         cut the text before any of these strings, and open no block after one that holds it
@@ -167,7 +168,7 @@ def as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
 def completions(
     model: TextModel,
     prompts: Sequence[Prompt],
-    length: int | Sequence[int] = 256,
+    length: int | Sequence[int] | None = None,
     chat: bool | None = None,
     system: str | None = None,
 ) -> Job:
@@ -177,7 +178,10 @@ def completions(
     if system is not None and not chat:
         raise InputError("a system message needs a chat; this one is a plain text. Drop it, or put it into the prompt.")
     before = [encode_prompt(tokenizer, prompt, chat, system) for prompt in prompts]
-    canvas = Canvas.from_prompts(before, length, mask_id, columns=getattr(model.model, "context", None))
+    context = getattr(model.model, "context", None)
+    if length is None:
+        length = [min(LENGTH, (context or MOST) - len(row)) for row in before]
+    canvas = Canvas.from_prompts(before, length, mask_id, columns=context)
     after = [] if chat else tokenizer.frame[1]
     return Job(prompts, [row + after for row in canvas.rows()])
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 
+from infogain.alphabet import FILE as ALPHABET_FILE
+from infogain.alphabet import Alphabet
 from infogain.errors import InputError, UnknownName
 from infogain.models.checkpoint import Checkpoint
 from infogain.models.family import Config
@@ -22,6 +24,7 @@ DTYPES = {
     "fp16": torch.float16,
 }
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+ZOO = "zoo:"
 FILES = ["*.json", "*.safetensors", "*.txt", "*.jinja"]  # of a checkpoint; its remote code is not needed
 
 
@@ -34,7 +37,7 @@ def load(
 ) -> TextModel:
     """A checkpoint and its tokenizer: `model, tokenizer = infogain.load("GSAI-ML/LLaDA-8B-Instruct")`.
 
-    name      a local folder (no network is used), or a hub id
+    name      a local folder (no network is used), a hub id, or zoo:tiny-reason, which comes with the package
     dtype     "bfloat16", "float16", "float32" or a torch dtype; unset: what the file holds
     device    unset: the GPU where there is one
     cache     "dual" (the default), "prefix" or "none"; block-causal models have an exact one of their own
@@ -50,6 +53,8 @@ def load(
         model, tokenizer = load_masked_lm(str(folder), kind, place)
         return TextModel(model, HubTokenizer(tokenizer))
     checkpoint = Checkpoint.read(folder)
+    if (folder / ALPHABET_FILE).exists():  # of the zoo: short canvases, so nothing is cached unless asked for
+        return TextModel(checkpoint.model(kind or torch.float32, place, cache or "none"), Alphabet.load(folder))
     family = checkpoint.family
     words = load_tokenizer(folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)
     return TextModel(checkpoint.model(kind, place, cache), words)
@@ -57,12 +62,15 @@ def load(
 
 def find_checkpoint(name: str | Path, revision: str | None = None, files: list[str] = FILES) -> Path:
     """The folder of a checkpoint, fetched from the hub where it is no local one."""
+    if str(name).startswith(ZOO):
+        return zoo_folder(str(name).removeprefix(ZOO))
     path = Path(name)
     if path.is_dir():
         return path
     if not HUB_ID.fullmatch(str(name)):
         raise InputError(
-            f"a model is a folder that exists or a hub id such as GSAI-ML/LLaDA-8B-Instruct; {str(name)!r} is neither."
+            f"a model is a folder that exists, a hub id such as GSAI-ML/LLaDA-8B-Instruct, or zoo:tiny-reason; "
+            f"{str(name)!r} is none of them."
         )
     try:
         from huggingface_hub import snapshot_download
@@ -76,6 +84,15 @@ def find_checkpoint(name: str | Path, revision: str | None = None, files: list[s
             f"there is no folder {str(name)!r}, and fetching it from the hub failed: {reason} "
             "Check the name and the connection, or give the path of a local folder."
         ) from error
+
+
+def zoo_folder(name: str) -> Path:
+    """Of a model that comes with the package."""
+    home = Path(__file__).parent / "zoo" / "weights"
+    known = sorted(path.name for path in home.iterdir())
+    if name not in known:
+        raise UnknownName("zoo model", name, known)
+    return home / name
 
 
 def is_masked_lm(config: Config) -> bool:

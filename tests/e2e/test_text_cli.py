@@ -80,7 +80,7 @@ def test_bad_prompt_files_name_their_line(text: str, message: str, folders: dict
 
 def test_mistakes_are_found_before_the_model_is_loaded() -> None:
     assert "unknown sampler" in refused("generate", "hi", "-m", "nowhere", "--sampler", "entropi")
-    assert "is neither" in refused("generate", "hi", "-m", "nowhere")
+    assert "is none of them" in refused("generate", "hi", "-m", "nowhere")
     assert "got both" in refused("generate", "hi", "--file", "x.txt", "-m", "nowhere")
     assert "must be UTF-8" not in refused("generate", "--file", "no-such-file", "-m", "nowhere")
 

@@ -81,7 +81,7 @@ def broken(folder: Path, **changes: Any) -> Path:
 
 
 def test_what_cannot_be_loaded_says_what_was_found(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'nowhere' is neither"):
+    with pytest.raises(InputError, match="'nowhere' is none of them"):
         infogain.load("nowhere")
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "notes.md").touch()

@@ -32,7 +32,7 @@ HELP = """\
 @LENGTH
 @SYSTEM
 @settings_flags
-def chat(source: Source, length: int, system: str | None, settings: Settings) -> None:
+def chat(source: Source, length: int | None, system: str | None, settings: Settings) -> None:
     """Talk to a model and watch its answers come out of the mask.
 
     Words are coloured by how uncertain the model was when it wrote them.
@@ -64,7 +64,9 @@ def _ask(console: Console) -> str:
 class Talk:
     """A conversation so far."""
 
-    def __init__(self, console: Console, model: TextModel, recipe: Recipe, length: int, system: str | None) -> None:
+    def __init__(
+        self, console: Console, model: TextModel, recipe: Recipe, length: int | None, system: str | None
+    ) -> None:
         self.console, self.model, self.recipe, self.length, self.system = console, model, recipe, length, system
         self.messages: list[Message] = []
 

@@ -14,18 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.cli.flags import Settings, dashed, settings_flags
-from infogain.cli.generate import CHAT, LENGTH, SYSTEM
+from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
 from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.config import merge
 from infogain.errors import InputError
-from infogain.generate import Generation, completions, stream
+from infogain.generate import BLOCK, Generation, completions, stream
 from infogain.options import plain
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
 from infogain.samplers.ar import AR
-from infogain.schedule import Steps
+from infogain.schedule import TokensPerStep
 
 Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others
@@ -44,7 +44,7 @@ def compare(
     prompt: str,
     source: Source,
     samplers: str,
-    length: int,
+    length: int | None,
     chat: bool | None,
     system: str | None,
     out: Path | None,
@@ -65,11 +65,11 @@ def compare(
     model = source.load()
     common = recipe_for(model, replace(settings, sampler={}, base={}))
     job = completions(model, [prompt], length, chat, system)
-    next(stream(model, job, Recipe(AR(), Steps(1), common.block)))  # the first sampler must not pay for start-up
+    _warm_up = next(stream(model, job, Recipe(AR(), TokensPerStep(BLOCK), common.block)))  # not for the first to pay
     outcomes: list[Outcome] = []
     for name in names:
         recipe = with_sampler(common, name, settings)
-        with watch(length * recipe.sampler.copies, name) as observe:
+        with watch(masks(job, model) * recipe.sampler.copies, name) as observe:
             begun = time.perf_counter()
             _, text = next(stream(model, job, recipe, observe=observe))
         outcomes.append((name, text, time.perf_counter() - begun))

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
-from infogain.cli.generate import CHAT, LENGTH, SYSTEM
+from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
 from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
@@ -33,7 +33,7 @@ def drift(
     prompts: tuple[str, ...],
     source: Source,
     file: Path | None,
-    length: int,
+    length: int | None,
     chat: bool | None,
     system: str | None,
     out: Path | None,
@@ -56,7 +56,7 @@ def drift(
     model = source.load()
     recipe = recipe_for(model, settings)
     job = completions(model, asked, length, chat, system)
-    with watch(2 * len(asked) * length * recipe.sampler.copies, "decoding twice") as observe:
+    with watch(2 * masks(job, model) * recipe.sampler.copies, "decoding twice") as observe:
         report = measure(model, job, recipe, observe=observe)
     console = Console(highlight=False, markup=False)
     console.print(table(report))

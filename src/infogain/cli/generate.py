@@ -18,10 +18,13 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
 from infogain.errors import InputError
-from infogain.generate import Generation, completions, stream
+from infogain.generate import Generation, Job, completions, stream
 from infogain.recipe import Recipe
+from infogain.text import TextModel
 
-LENGTH = click.option("--length", type=click.IntRange(min=1), default=256, show_default=True, help="tokens to write")
+LENGTH = click.option(
+    "--length", type=click.IntRange(min=1), help="tokens to write; unset: 256, or what the model's context has left"
+)
 CHAT = click.option(
     "--chat/--plain", default=None, help="use the chat template or not; unset: if the checkpoint has one"
 )
@@ -50,7 +53,7 @@ def generate(
     file: Path | None,
     out: Path | None,
     overwrite: bool,
-    length: int,
+    length: int | None,
     chat: bool | None,
     system: str | None,
     stop: tuple[str, ...],
@@ -80,11 +83,15 @@ def generate(
     job = completions(model, asked, length, chat, system)
     if traces:
         traces.mkdir(parents=True, exist_ok=True)
-    with _writer(out) as write, watch(len(asked) * length * recipe.sampler.copies) as observe:
+    with _writer(out) as write, watch(masks(job, model) * recipe.sampler.copies) as observe:
         for i, text in stream(model, job, recipe, stop, None, batch_size, observe, trace=traces is not None):
             write(i, text)
             if traces and text.trace:
                 text.trace.save(traces / f"{i:04}.jsonl")
+
+
+def masks(job: Job, model: TextModel) -> int:
+    return sum(row.count(model.model.mask_id) for row in job.rows)
 
 
 def show(console: Console, text: Generation) -> None:

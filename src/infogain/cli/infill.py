@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from infogain.cli.flags import Settings, settings_flags
-from infogain.cli.generate import show
+from infogain.cli.generate import masks, show
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
@@ -38,9 +38,8 @@ def infill(texts: tuple[str, ...], source: Source, file: Path | None, settings: 
         raise InputError("a text to fill is a string; a conversation has no place for a [MASK].")
     model = source.load()
     job, recipe = infills(model, plain), recipe_for(model, settings, stop_at_eos=False)
-    holes = sum(row.count(model.model.mask_id) for row in job.rows)
     console = Console(highlight=False, markup=False)
-    with watch(holes * recipe.sampler.copies) as observe:
+    with watch(masks(job, model) * recipe.sampler.copies) as observe:
         filled = collect(stream(model, job, recipe, observe=observe))
     for text in filled:
         show(console, text)

@@ -10,6 +10,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from infogain.alphabet import FILE, Alphabet
 from infogain.cli.layout import plain_table
 from infogain.errors import InfoGainError
 from infogain.load import find_checkpoint, is_masked_lm
@@ -45,10 +46,11 @@ def inspect(checkpoint: str, revision: str | None) -> None:
     found = Checkpoint.read(folder)
     console.print(_table(_facts(found)))
     console.print()
-    console.print(_memory(found.spec))
+    room, where = _room()
+    console.print(_memory(found.spec, room, where))
     console.print(
         f"cache: keys and values of {COLUMNS} columns of one row; work: {CANDIDATES} candidates, blocks of {BLOCK}. "
-        "Rows of a batch add to both."
+        f"Rows of a batch add to both. {where} has {_size(room)} free."
     )
 
 
@@ -98,6 +100,8 @@ def _weights(folder: Path) -> str:
 
 
 def _tokenizer(found: Checkpoint) -> str:
+    if (found.folder / FILE).exists():
+        return f"single characters: {Alphabet.load(found.folder).characters}"
     try:
         words = load_tokenizer(found.folder, found.spec.eos_ids, found.family.turn_ends, found.family.template)
     except InfoGainError as error:
@@ -107,10 +111,9 @@ def _tokenizer(found: Checkpoint) -> str:
     return f"{len(words.tokenizer):,} tokens; texts end with {ends}; {template}"
 
 
-def _memory(spec: Spec) -> Table:
-    room, where = _room()
+def _memory(spec: Spec, room: int, where: str) -> Table:
     table = plain_table()
-    for title in ("dtype", "weights", "cache", "work", "in all", f"{where} ({_size(room)} free)"):
+    for title in ("dtype", "weights", "cache", "work", "in all", f"{where}?"):
         table.add_column(title, justify="left" if title == "dtype" else "right", no_wrap=True)
     for name, size in DTYPES.items():
         parts = (spec.parameters * size, spec.cached(COLUMNS) * size, _work(spec, size))

@@ -19,7 +19,14 @@ from infogain.text import TextModel
 
 FLAGS = [
     click.option(
-        "--model", "-m", "name", required=True, envvar="INFOGAIN_MODEL", show_envvar=True, help="folder or hub id"
+        "--model",
+        "-m",
+        "name",
+        default="zoo:tiny-reason",
+        show_default=True,
+        envvar="INFOGAIN_MODEL",
+        show_envvar=True,
+        help="folder, hub id, or the small model that comes with the package",
     ),
     click.option("--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="of the weights; unset: what the files hold"),
     click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from infogain.errors import NumericsError
+from infogain.zoo.card import CARD_FILE, write_page
 from infogain.zoo.elbo import elbo_loss
 from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
@@ -27,7 +28,6 @@ from infogain.zoo.tasks import load_task
 from infogain.zoo.trainer import Settings, Trainer
 
 STATE = "state.pt"  # of an unfinished run; not part of the model
-CARD_FILE = "card.json"
 REPORT_EVERY, SAVE_EVERY = 10.0, 60.0  # seconds
 VALIDATE_EVERY = 6  # reports
 VALIDATION_TEXTS = 1000
@@ -165,6 +165,7 @@ def write_card(out: Path, trainer: Trainer, losses: dict[str, float], scores: li
         "validation_scores": [each.plain() for each in scores],
     }
     (out / CARD_FILE).write_text(json.dumps(card, indent=1) + "\n")
+    write_page(out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,80 @@
+"""A tokenizer of one character per token, small enough to read in one look: the zoo's models have it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from infogain.errors import InputError
+
+MASK = "_"
+EOS = "~"  # ends a text, and fills what an answer leaves of its columns
+FILE = "alphabet.json"
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    characters: str  # the character of each token id
+
+    def __post_init__(self) -> None:
+        if len(set(self.characters)) != len(self.characters) or not {MASK, EOS} <= set(self.characters):
+            raise InputError(
+                f"an alphabet must hold each character once, {MASK!r} (mask) and {EOS!r} (end) among them; "
+                f"got {self.characters!r}."
+            )
+
+    chats = False
+    spaced = False
+    frame: ClassVar[tuple[list[int], list[int]]] = ([], [])
+
+    @property
+    def eos_ids(self) -> tuple[int, ...]:
+        return (self.eos_id,)
+
+    @property
+    def mask_id(self) -> int:
+        return self.characters.index(MASK)
+
+    @property
+    def eos_id(self) -> int:
+        return self.characters.index(EOS)
+
+    def __len__(self) -> int:
+        return len(self.characters)
+
+    def encode(self, text: str) -> list[int]:
+        if strange := sorted(set(text) - set(self.characters)):
+            raise InputError(f"a text must be written in {self.characters!r}; {text!r:.80} also has {strange}.")
+        return [self.characters.index(character) for character in text]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return "".join(self.characters[i] for i in ids)
+
+    def word(self, token: int) -> str:
+        return self.characters[token]
+
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:  # noqa: ARG002  # the protocol's
+        raise InputError("a model of single characters has no chat template. Give a plain text.")
+
+    def tensor(self, texts: Sequence[str]) -> Tensor:
+        """Many texts of one length at once. [texts, columns], uint8"""
+        index = {ord(character): i for i, character in enumerate(self.characters)}
+        ids = bytearray("".join(texts).translate(index), "latin-1")
+        return torch.frombuffer(ids, dtype=torch.uint8).view(len(texts), -1)
+
+    def save(self, folder: Path) -> None:
+        (folder / FILE).write_text(json.dumps({"characters": self.characters}) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Alphabet:
+        path = Path(folder) / FILE
+        try:
+            return cls(json.loads(path.read_text(encoding="utf-8"))["characters"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"a zoo folder needs its characters in {FILE}; {path}: {error}.") from error

@@ -1,0 +1,39 @@
+"""The model card: what a model of the zoo was trained on, for how long, and how well it does, as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+CARD_FILE, PAGE_FILE = "card.json", "README.md"
+
+
+def write_page(folder: Path) -> None:
+    """The card's page, beside its numbers."""
+    card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+    (folder / PAGE_FILE).write_text(page(folder.name, card), encoding="utf-8")
+
+
+def page(name: str, card: dict[str, Any]) -> str:
+    settings = card["settings"]
+    return f"""# {name}
+
+A masked diffusion model of {card["parameters"]:,} parameters ({settings["layers"]} layers of width {settings["width"]}), one character per token, trained on texts that a program draws. Load it with `infogain.load("zoo:{name}")`.
+
+- **Data**: {settings["pool"]:,} texts of each task, of the training split; {"; ".join(f"`{task}`: {about}" for task, about in card["data"].items())}.
+- **Training**: {card["steps"]:,} steps, {card["tokens"]:,} tokens, {card["seconds"]:,.0f} seconds on one {card["device"]}; settings in `{CARD_FILE}`.
+- **Validation loss**, nats per column: {", ".join(f"{task} {loss:.3f}" for task, loss in card["validation_loss"].items())}.
+- **Use**: to see and to test decoding methods. It knows its tasks and nothing else.
+
+Validation problems, τ_token .7, one seed, {card["validation_scores"][0]["problems"]} of each task:
+
+| task | sampler | K | right % | in right steps % | mean H̃ |
+|---|---|---|---|---|---|
+{chr(10).join(_row(score) for score in card["validation_scores"])}
+"""
+
+
+def _row(score: dict[str, Any]) -> str:
+    shares = f"{100 * score['accuracy']:.1f} | {100 * score['sound']:.1f}"
+    return f"| {score['task']} | {score['sampler']} | {score['k']} | {shares} | {score['entropy']:.2f} |"
