@@ -76,3 +76,22 @@ def test_without_transformers_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     with pytest.raises(InputError, match=r"infogain\[hf\]"):
         load_masked_lm("somewhere")
+
+
+def test_load_knows_masked_lms_and_frames_their_texts(tmp_path: Path) -> None:
+    """infogain.load tells them by their class; texts stand between [CLS] and [SEP], as the tokenizer says."""
+    words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "the", "cat", "sat", "on", "mat", "."]
+    (tmp_path / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(VOCABULARY - len(words))]))
+    transformers.BertTokenizer(vocab=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    network("bert").save_pretrained(tmp_path)
+    model = infogain.load(tmp_path, device="cpu")
+    assert model.model.mask_id == MASK
+    assert model.tokenizer.frame == ([1], [2])
+    assert not model.tokenizer.chats
+    text = infogain.infill(model, "the [MASK] sat on the [MASK:2].", trace=True)[0]
+    assert text.trace is not None
+    assert text.trace.canvas == [[1, 5, 4, 7, 8, 5, 4, 4, 10, 2]]
+    assert len(text.tokens) == 3
+    assert infogain.generate(model, "the cat", length=3, trace=True)[0].trace.canvas == [[1, 5, 6, 4, 4, 4, 2]]  # type: ignore[union-attr]
+    with pytest.raises(InputError, match="without a cache"):
+        infogain.load(tmp_path, device="cpu", cache="dual")
