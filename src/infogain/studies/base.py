@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from infogain.studies.cell import Point, Row
 
@@ -19,6 +19,14 @@ class Grid:
     title: str
     columns: list[str]
     rows: list[list[str]]
+
+
+class Check(NamedTuple):
+    """A claim of the paper, and whether it holds here."""
+
+    claim: str
+    holds: bool
+    evidence: str
 
 
 class Study(ABC):
@@ -41,6 +49,10 @@ class Study(ABC):
 
     @abstractmethod
     def draw(self, figure: Figure, rows: list[Row]) -> None: ...
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        """The paper's claims held against the numbers."""
+        return []
 
     @abstractmethod
     def summary(self, rows: list[Row]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from infogain.options import Plain
-from infogain.studies.base import Grid, Study, listing, percent
+from infogain.studies.base import Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.studies.plot import margins, nth, tidy
@@ -68,6 +68,19 @@ class BeamStudy(Study):
             axes.set_xticks(ticks, [f"{w}\n(best-of-N)" if w == main else f"{w}" for w in ticks])
             tidy(axes, xlabel=f"hypotheses kept, of {main} candidates a step", ylabel=words)
         right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        found = []
+        for task in dict.fromkeys(row["task"] for row in rows):
+            named = {row["width"]: row for row in pick(rows, task=task, budget=8)}
+            if len(named) == 4:
+                one, best_of = named[1]["accuracy"], named[8]["accuracy"]
+                evidence = f"{percent(one)} against {percent(best_of)} %"
+                found.append(Check(f"The sampler (width 1) beats best-of-8: {task}", one > best_of, evidence))
+                costs = [named[width]["entropy"] for width in (1, 2, 4)]
+                lower = " → ".join(f"{h:.2f}" for h in costs)
+                found.append(Check(f"Wider beams lower H̃: {task}", min(costs[1:]) < costs[0], lower))
+        return found
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

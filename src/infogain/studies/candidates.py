@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, listing, percent
+from infogain.studies.base import Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
 from infogain.studies.plot import BLACK, ORANGE, RED, margins, nth, tidy
@@ -70,6 +70,16 @@ class CandidatesStudy(Study):
             tidy(axes, xlabel="token-forwards per problem", ylabel="accuracy %", title=task)
         handles, names = panels[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        found = []
+        for task in dict.fromkeys(row["task"] for row in rows):
+            for own in pick(rows, task=task, N=8):
+                for rival in pick(rows, task=task, part=EQUAL):
+                    evidence = f"{percent(own['accuracy'])} against {percent(rival['accuracy'])} %"
+                    claim = f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}"
+                    found.append(Check(claim, own["accuracy"] > rival["accuracy"], evidence))
+        return found
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study
+from infogain.studies.base import Check, Grid, Study
 from infogain.studies.cell import FIGURE, Point, Row
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 from infogain.studies.numbers import mean, pearson
@@ -58,6 +58,13 @@ class CorrelationStudy(Study):
                 axes.plot(x, [100 * v for v in y], **{**nth(i), "linestyle": "none"}, alpha=0.8, label=name)
             tidy(axes, xlabel=r"mean $\tilde{H}$ (nats)", ylabel="accuracy %", title=title)
         right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        return [
+            Check(f"Accuracy falls as H̃ rises: {name}", float(r) < 0, f"r = {r}, paper −0.70")
+            for name, _, r in self.tables(rows)[0].rows
+            if r != "–"
+        ]
 
     def summary(self, rows: list[Row]) -> list[str]:
         grid = self.tables(rows)[0]

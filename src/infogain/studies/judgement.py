@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import SHOWN, Grid, Study, percent
+from infogain.studies.base import SHOWN, Check, Grid, Study, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 from infogain.studies.plot import bars_across, colour, margins, tidy
@@ -61,6 +61,20 @@ class JudgementStudy(Study):
             title="when the verdict is written (mean)",
         )
         right.tick_params(labelleft=False)
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        named = {row["sampler"]: row for row in pick(rows, K=1)}
+        greedy = [named[x] for x in ("entropy", "confidence (top-1)", "confidence (drawn)", "margin") if x in named]
+        if "ar" not in named or not greedy:
+            return []
+        ar, best = named["ar"], max(greedy, key=lambda row: row["accuracy"])
+        least = min(greedy, key=lambda row: row["entropy"])
+        right = f"{percent(ar['accuracy'])} % against at most {percent(best['accuracy'])} % ({best['sampler']})"
+        cost = f"H̃ {ar['entropy']:.2f} against at least {least['entropy']:.2f} ({least['sampler']})"
+        return [
+            Check("Left to right is more accurate than greedy orders", ar["accuracy"] > best["accuracy"], right),
+            Check("Left to right has lower H̃ than greedy orders", ar["entropy"] < least["entropy"], cost),
+        ]
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

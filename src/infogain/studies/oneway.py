@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import SHOWN, Grid, Study, percent
+from infogain.studies.base import SHOWN, Check, Grid, Study, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import TAU, method_points, of_size
 from infogain.studies.plot import BLUE, ORANGE, line, tidy
@@ -81,6 +81,20 @@ class OneWayStudy(Study):
         )
         right.set_ylim(bottom=0)
         right.legend(loc="lower center", bbox_to_anchor=(0.5, -0.42), ncols=3, frameon=False, handlelength=3.5)
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        named = {row["sampler"]: row for row in pick(rows, K=1) if "factors_begun" in row.numbers}
+        if not {"entropy", "info-gain"} <= set(named):
+            return []
+        greedy, gain = named["entropy"], named["info-gain"]
+        begun = f"{percent(gain['factors_begun'])} %, paper 84.0 %"
+        product = f"{percent(1 - greedy['factors_begun'])} %, paper 73.2 %"
+        cost = f"H̃ {gain['entropy']:.2f} against {greedy['entropy']:.2f}"
+        return [
+            Check("Entropy begins with the product", greedy["factors_begun"] < 0.5, product),
+            Check("Info-Gain begins with a factor", gain["factors_begun"] > 0.5, begun),
+            Check("Info-Gain ends at lower H̃ than Entropy", gain["entropy"] < greedy["entropy"], cost),
+        ]
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

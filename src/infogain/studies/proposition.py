@@ -95,7 +95,8 @@ def expected_j(model: Any, row: Tensor, masked: Tensor) -> Tensor:
 def look(model: Any, rows: Tensor) -> tuple[Tensor, Tensor]:
     """p and H of every column, on the host. [R, L, V], [R, L]"""
     found = []
-    for part in rows.split(AT_ONCE):
+    for first in range(0, len(rows), AT_ONCE):
+        part = rows[first : first + AT_ONCE]
         canvas = Canvas.infill(part.tolist(), model.mask_id).to(model.device)
         _, logits = model.prefill(canvas, [0] * len(part), part.shape[1])
         m = Marginals.of(logits, model.mask_id)

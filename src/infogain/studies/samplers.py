@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, accuracy, percent
+from infogain.studies.base import Check, Grid, Study, accuracy, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
 from infogain.studies.numbers import half_width, mean, pooled
@@ -54,6 +54,28 @@ class SamplersStudy(Study):
         panels[0].set_ylim(len(labels) - 0.5, -0.5)
         handles, names = panels[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=2, frameon=False)
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        found = []
+        for k, tau in settings(rows):
+            own = pick(rows, K=k, τ_token=tau)
+            means = {label: mean_ for label in METHODS if (mean_ := average(own, label))}
+            gain = means.get("info-gain")
+            if not gain or len(means) < len(METHODS):
+                continue
+            at = f"K = {k}, τ_token = {tau:g}"
+            greedy = max(GREEDY, key=lambda label: means[label][0])
+            others = [label for label in means if not label.startswith("info-gain")]
+            best = max(others, key=lambda label: means[label][0])
+            least = min(others, key=lambda label: means[label][2])
+            gap, lead = difference(own, "info-gain", greedy), difference(own, "info-gain", best)
+            cost = f"H̃ {gain[2]:.2f} against {means[least][2]:.2f} ({least})"
+            found += [
+                Check(f"Info-Gain above every greedy baseline, {at}", gain[0] > means[greedy][0], f"{gap} ({greedy})"),
+                Check(f"Info-Gain above every other sampler, {at}", gain[0] > means[best][0], f"{lead} ({best})"),
+                Check(f"Info-Gain has the lowest H̃, {at}", gain[2] < means[least][2], cost),
+            ]
+        return found
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, listing
+from infogain.studies.base import Check, Grid, Study, listing
 from infogain.studies.cell import FIGURE, Cell, Point, Row, pick
 from infogain.studies.methods import METHODS, of_size, recipe
 from infogain.studies.plot import tidy
@@ -61,6 +61,17 @@ class TemperatureStudy(Study):
             axes.set_yticks(range(len(positions)), [f"{t:g}" for t in positions])
         panels[0].set_ylabel("τ_pos")
         figure.colorbar(image, ax=panels, label=r"mean $\tilde{H}$ (nats)")
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        top = {
+            label: max(row["entropy"] for row in pick(rows, sampler=label)) for label in {r["sampler"] for r in rows}
+        }
+        others = [label for label in top if label != "info-gain"]
+        if "info-gain" not in top or not others:
+            return []
+        low = min(others, key=lambda label: top[label])
+        evidence = f"at most {top['info-gain']:.2f}; best other {top[low]:.2f} ({low})"
+        return [Check("Info-Gain's H̃ rises least over the temperatures", top["info-gain"] < top[low], evidence)]
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, listing, percent
+from infogain.studies.base import Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.studies.plot import nth, tidy
@@ -57,6 +57,18 @@ class ThresholdStudy(Study):
                 axes.set_yscale("log")
         handles, names = panels[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        found = []
+        for task in dict.fromkeys(row["task"] for row in rows):
+            off, on = pick(rows, task=task, γ=1.0), pick(rows, task=task, γ=0.8)
+            if off and on:
+                more, less = on[0]["entropy"] / off[0]["entropy"], on[0]["token_forwards"] / off[0]["token_forwards"]
+                evidence = f"H̃ × {more:.2f} for token-forwards × {less:.2f}"
+                found.append(
+                    Check(f"γ = .8 keeps H̃ within 10 % for less than half: {task}", more < 1.1 and less < 0.5, evidence)
+                )
+        return found
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

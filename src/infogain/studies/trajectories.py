@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, listing
+from infogain.studies.base import Check, Grid, Study, listing
 from infogain.studies.cell import FIGURE, Point, Row, pick
 from infogain.studies.methods import TAU, method_points, of_size
 from infogain.studies.plot import line, tidy
@@ -44,6 +44,16 @@ class TrajectoriesStudy(Study):
             axes.set_ylim(bottom=0)
         handles, names = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside right center", frameon=False, handlelength=3.5)
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        found = []
+        for k in sorted({row["K"] for row in rows}):
+            ends = {row["sampler"]: row["entropy"] for row in pick(rows, K=k)}
+            if {"entropy", "info-gain"} <= set(ends):
+                evidence = f"{ends['info-gain']:.2f} against {ends['entropy']:.2f}"
+                lower = ends["info-gain"] < ends["entropy"]
+                found.append(Check(f"Info-Gain's H̃ ends below Entropy's, K = {k}", lower, evidence))
+        return found
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, percent
+from infogain.studies.base import Check, Grid, Study, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import TAU, of_size, recipe
 from infogain.studies.plot import nth, tidy
@@ -101,6 +101,20 @@ class UtilityStudy(Study):
             title="Proposition 1: never above 0",
         )
         right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        taken = [
+            (row, row["scores"]["quantiles"][5]) for row in pick(rows, part=DECODES, γ=0.8) if "scores" in row.numbers
+        ]
+        found = [
+            Check(f"5th percentile of J at −5e-4 or above: {row['problems']}", x >= -5e-4, f"{x:.1e}")
+            for row, x in taken
+        ]
+        for row in pick(rows, part=PROPOSITION):
+            if "largest" in row.numbers:
+                evidence = f"largest {row['largest']:.5f}; above 0 in {percent(row['above_zero'])} %"
+                found.append(Check(f"Proposition 1: {row['problems']}", row["above_zero"] == 0, evidence))
+        return found
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

@@ -35,7 +35,8 @@ class Watch:
     @property
     def observer(self) -> Observer | None:
         """Itself, where there is something to watch."""
-        return None if self.gamma is self.scores is self.paths is None else self
+        watched = [x for x in (self.gamma, self.scores, self.paths) if x is not None]
+        return self if watched else None
 
     def __call__(self, event: StepEvent) -> None:
         if self.gamma is not None:
