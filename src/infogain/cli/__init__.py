@@ -17,6 +17,7 @@ from infogain.cli import (
     recipe,
     replay,
     samplers,
+    study,
     toy,
     view,
 )
@@ -48,6 +49,7 @@ for command in (
     inspect.inspect,
     drift.drift,
     toy.toy,
+    study.study,
     samplers.samplers,
     recipe.recipe,
     replay.replay,

@@ -1,0 +1,88 @@
+"""`infogain study`: the paper's figures and tables on a model of yours or of the zoo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from infogain.cli.layout import plain_table
+from infogain.options import Plain
+from infogain.studies import STUDIES, duel, load_study
+from infogain.studies.cell import Cell
+from infogain.studies.methods import SIZES
+from infogain.studies.output import save
+from infogain.studies.report import save_report
+from infogain.studies.store import Store
+from infogain.studies.subject import Subject
+from infogain.studies.work import Report, do, finished, missing, run_study
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--model", "-m", default="zoo:tiny-reason", show_default=True, help="zoo:NAME, a folder, or a hub id")
+@click.option("--size", type=click.Choice(SIZES), default="medium", show_default=True, help="full is for a GPU")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("studies"), show_default=True, help="folder"
+)
+@click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="processes that decode")
+def study(names: tuple[str, ...], model: str, size: str, out: Path, device: str | None, workers: int) -> None:
+    """Reproduce the paper's figures and tables. Without a NAME: the studies there are; `all` runs them all.
+
+    Each leaves NAME.json, .csv, .png and .svg and a section of report.html. Finished cells are kept in cells.jsonl:
+    a study that was interrupted goes on where it stopped, and studies share what they have in common.
+
+    \b
+    Examples:
+      infogain study
+      infogain study oneway judgement
+      infogain study all --size full --device cuda --workers 6
+      infogain study samplers --model ./dream --size small
+    """
+    console = Console(highlight=False, markup=False)
+    if not names:
+        console.print(overview())
+        return
+    chosen = list(STUDIES.values()) if names == ("all",) else [load_study(name) for name in names]
+    subject, store = Subject(model, device), Store(out)
+    for each in chosen:
+        with watch(each.name, len(missing(each.points(size), subject, store))) as report:
+            rows = run_study(each, size, subject, store, report, workers)
+        files = save(each, rows, size, subject, out)
+        for line in each.summary(rows):
+            console.print(f"{each.name}: {line}", soft_wrap=True)
+        console.print(f"{each.name} → {', '.join(map(str, files))}", soft_wrap=True)
+    traces = duel.points()
+    with watch("one problem", len(missing(traces, subject, store))) as report:
+        do(missing(traces, subject, store), subject, store, report)
+    duel.save(finished(traces, subject, store), out)
+    console.print(f"report → {save_report(out)}", soft_wrap=True)
+
+
+def overview() -> Table:
+    table = plain_table()
+    for title in ("study", "in the paper", "what it shows"):
+        table.add_column(title, overflow="fold")
+    for each in STUDIES.values():
+        table.add_row(each.name, each.source, each.title)
+    return table
+
+
+@contextmanager
+def watch(title: str, total: int) -> Iterator[Report]:
+    """A progress bar over cells, on the error stream."""
+    console = Console(stderr=True)
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("cells"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=total)
+
+        def report(_cell: Cell, _numbers: Plain) -> None:
+            progress.advance(task)
+
+        yield report

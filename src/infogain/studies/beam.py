@@ -1,0 +1,91 @@
+"""Width of the beam against best-of-N, at a fixed number of candidates per step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from infogain.options import Plain
+from infogain.studies.base import Check, Grid, Study, listing, percent
+from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.methods import SEEDS, of_size, recipe
+from infogain.studies.plot import margins, nth, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+K = 2
+
+
+def sampler(width: int, budget: int) -> Plain:
+    """As many hypotheses as the budget: no candidates are left to choose among, which is best-of-N."""
+    if width == budget:
+        return {"name": "best-of-n", "n": budget, "base": {"name": "confidence", "of": "drawn"}}
+    return {"name": "info-gain-beam", "width": width, "n": budget // width}
+
+
+class BeamStudy(Study):
+    name = "beam"
+    title = "Beam width under a fixed budget"
+    source = "Fig. 4"
+    claim = (
+        "With a fixed expansion budget, width 1 (the sampler) is near the front, wider beams lower H̃ a little, and "
+        "best-of-N (width = budget) is clearly worse."
+    )
+    figure_size = (11.0, 4.6)
+
+    def points(self, size: str) -> list[Point]:
+        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
+        tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway"])
+        budgets = of_size(size, (4,), (8,), (8, 4, 16))
+        return [
+            Point(
+                {"task": task, "budget": budget, "width": width},
+                Cell(task, recipe(sampler(width, budget), K), problems, SEEDS[:seeds]),
+            )
+            for budget in budgets
+            for task in tasks
+            for width in [2**i for i in range(budget.bit_length())]
+        ]
+
+    def tables(self, rows: list[Row]) -> list[Grid]:
+        numbers = ["accuracy %", "H̃", "forwards", "token-forwards"]
+        return [listing(f"K = {K}; width = budget is best-of-N", rows, numbers)]
+
+    def draw(self, figure: Figure, rows: list[Row]) -> None:
+        left, right = figure.subplots(1, 2)
+        largest = max(row["budget"] for row in rows)
+        main = 8 if pick(rows, budget=8) else largest
+        for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
+            own = pick(rows, task=task, budget=main)
+            widths = [row["width"] for row in own]
+            left.plot(widths, [row["entropy"] for row in own], **nth(i), label=task)
+            right.errorbar(
+                widths, [100 * row["accuracy"] for row in own], margins(own), capsize=2, **nth(i), label=task
+            )
+        for axes, words in ((left, r"mean $\tilde{H}$ (nats)"), (right, "accuracy % (95 % interval)")):
+            axes.set_xscale("log", base=2)
+            ticks = sorted({row["width"] for row in rows if row["budget"] == main})
+            axes.set_xticks(ticks, [f"{w}\n(best-of-N)" if w == main else f"{w}" for w in ticks])
+            tidy(axes, xlabel=f"hypotheses kept, of {main} candidates a step", ylabel=words)
+        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        found = []
+        for task in dict.fromkeys(row["task"] for row in rows):
+            named = {row["width"]: row for row in pick(rows, task=task, budget=8)}
+            if len(named) == 4:
+                one, best_of = named[1]["accuracy"], named[8]["accuracy"]
+                evidence = f"{percent(one)} against {percent(best_of)} %"
+                found.append(Check(f"The sampler (width 1) beats best-of-8: {task}", one > best_of, evidence))
+                costs = [named[width]["entropy"] for width in (1, 2, 4)]
+                lower = " → ".join(f"{h:.2f}" for h in costs)
+                found.append(Check(f"Wider beams lower H̃: {task}", min(costs[1:]) < costs[0], lower))
+        return found
+
+    def summary(self, rows: list[Row]) -> list[str]:
+        said = []
+        for task in dict.fromkeys(row["task"] for row in rows):
+            own = pick(rows, task=task, budget=8) or pick(rows, task=task)
+            parts = ", ".join(f"{row['width']}: {percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})" for row in own)
+            said.append(f"{task}, budget {own[0]['budget']}, by width: {parts}.")
+        return said

@@ -1,0 +1,94 @@
+"""The number of candidates N, and what else the same compute would buy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from infogain.studies.base import Check, Grid, Study, listing, percent
+from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
+from infogain.studies.plot import BLACK, ORANGE, RED, margins, nth, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+K = 2
+COUNTS = (1, 2, 4, 8, 16)
+SWEEP, EQUAL = "N", "equal compute"
+
+
+class CandidatesStudy(Study):
+    name = "candidates"
+    title = "How many candidates, and at what price"
+    source = "Sec. 4, App. B (N = 8)"
+    claim = "The paper uses N = 8 everywhere and reports the cost as small, for candidates are evaluated in one batch."
+    figure_size = (11.0, 7.0)
+
+    def points(self, size: str) -> list[Point]:
+        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
+        tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway", "sudoku"])
+        counts = of_size(size, (1, 2), (1, 4, 8), COUNTS)
+        rivals = {
+            f"best-of-8, K = {K}": recipe(METHODS["best-of-8"], K),
+            f"confidence (drawn), K = {K // 2}": recipe(METHODS["confidence (drawn)"], K // 2),
+            f"entropy, K = {K // 2}": recipe(METHODS["entropy"], K // 2),
+        }
+        seeds_used = SEEDS[:seeds]
+        points = []
+        for task in tasks:
+            for n in counts:
+                cell = Cell(task, recipe({"name": "info-gain", "n": n}, K), problems, seeds_used)
+                points.append(Point({"part": SWEEP, "task": task, "sampler": "info-gain", "N": n}, cell))
+            for name, rival in rivals.items():
+                points.append(
+                    Point(
+                        {"part": EQUAL, "task": task, "sampler": name, "N": ""}, Cell(task, rival, problems, seeds_used)
+                    )
+                )
+        return points
+
+    def tables(self, rows: list[Row]) -> list[Grid]:
+        numbers = ["accuracy %", "H̃", "forwards", "token-forwards"]
+        labels = ["task", "sampler", "N"]
+        return [listing(f"Info-Gain with K = {K}, and rivals for the same compute", rows, numbers, labels)]
+
+    def draw(self, figure: Figure, rows: list[Row]) -> None:
+        tasks = list(dict.fromkeys(row["task"] for row in rows))
+        panels = figure.subplots(2, 2).flatten() if len(tasks) > 1 else [figure.subplots()]
+        for axes, task in zip(panels, tasks, strict=False):
+            own = pick(rows, task=task, part=SWEEP)
+            x = [row["token_forwards"] for row in own]
+            style = {**nth(0), "label": f"info-gain, K = {K}, N as marked"}
+            axes.errorbar(x, [100 * row["accuracy"] for row in own], margins(own), capsize=2, **style)
+            for row in own:
+                at = (row["token_forwards"], 100 * row["accuracy"])
+                axes.annotate(f"{row['N']}", at, xytext=(4, -12), textcoords="offset points", fontsize=8)
+            for row, colour, mark in zip(pick(rows, task=task, part=EQUAL), (BLACK, ORANGE, RED), "sD^", strict=True):
+                y, error = 100 * row["accuracy"], margins([row])
+                axes.errorbar(row["token_forwards"], y, error, fmt=mark, color=colour, capsize=2, label=row["sampler"])
+            axes.set_xscale("log")
+            tidy(axes, xlabel="token-forwards per problem", ylabel="accuracy %", title=task)
+        handles, names = panels[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        found = []
+        for task in dict.fromkeys(row["task"] for row in rows):
+            for own in pick(rows, task=task, N=8):
+                for rival in pick(rows, task=task, part=EQUAL):
+                    evidence = f"{percent(own['accuracy'])} against {percent(rival['accuracy'])} %"
+                    claim = f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}"
+                    found.append(Check(claim, own["accuracy"] > rival["accuracy"], evidence))
+        return found
+
+    def summary(self, rows: list[Row]) -> list[str]:
+        said = []
+        for task in dict.fromkeys(row["task"] for row in rows):
+            sweep = ", ".join(
+                f"N = {row['N']}: {percent(row['accuracy'])} %" for row in pick(rows, task=task, part=SWEEP)
+            )
+            rivals = ", ".join(
+                f"{row['sampler']}: {percent(row['accuracy'])} %" for row in pick(rows, task=task, part=EQUAL)
+            )
+            said.append(f"{task}: {sweep}; for the same compute or less {rivals}.")
+        return said

@@ -1,0 +1,68 @@
+"""A cell: one task decoded with one recipe from several seeds. Studies are lists of cells, and share them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.zoo.tasks import Problem, figure_set, load_task
+
+VERSION = 1  # of what a cell means; a change makes all that is cached stale
+FIGURE = "figure"  # the split that is the paper's set of 100 arithmetic problems
+KINDS = ("decode", "trace", "proposition")
+
+
+@dataclass(frozen=True)
+class Cell:
+    task: str  # of the zoo; for kind "proposition" also a toy, as "toy:one-way"
+    recipe: Recipe
+    problems: int
+    seeds: tuple[int, ...] = (0,)
+    split: str = "test"
+    keep: tuple[str, ...] = ()  # what to watch besides: "path" of H̃, "scores" (J of what was kept), "time"
+    kind: str = "decode"
+
+    def plain(self) -> Plain:
+        return {**vars(self), "recipe": self.recipe.plain(), "seeds": list(self.seeds), "keep": list(self.keep)}
+
+    def key(self, fingerprint: str) -> str:
+        """A hash of everything that decides the numbers."""
+        text = json.dumps([VERSION, fingerprint, self.plain()], sort_keys=True)
+        return blake2b(text.encode(), digest_size=12).hexdigest()
+
+    def load_problems(self) -> list[Problem]:
+        if self.split == FIGURE:
+            return figure_set()[: self.problems]
+        return load_task(self.task).problems(self.problems, self.split)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell in its place in a study: what it is called there."""
+
+    labels: dict[str, Any]
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Row:
+    """A finished point."""
+
+    labels: dict[str, Any]
+    cell: Cell
+    numbers: Plain
+
+    def __getitem__(self, name: str) -> Any:
+        return self.labels[name] if name in self.labels else self.numbers[name]
+
+    def plain(self) -> Plain:
+        return {"labels": self.labels, "cell": self.cell.plain(), "numbers": self.numbers}
+
+
+def pick(rows: list[Row], **labels: Any) -> list[Row]:
+    """The rows that bear these labels."""
+    return [row for row in rows if all(row.labels.get(name) == value for name, value in labels.items())]

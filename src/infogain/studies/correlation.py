@@ -1,0 +1,88 @@
+"""Does low cumulative entropy go with being right? Across configurations, and for each task."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from infogain.studies.base import Check, Grid, Study
+from infogain.studies.cell import FIGURE, Point, Row
+from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
+from infogain.studies.numbers import mean, pearson
+from infogain.studies.plot import nth, tidy
+from infogain.studies.samplers import SamplersStudy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AVERAGE = "average of the tasks"
+FIGURE_SET = "figure set"
+
+
+class CorrelationStudy(Study):
+    name = "correlation"
+    title = "Accuracy against cumulative entropy"
+    source = "Fig. 3b"
+    claim = "Across sampling configurations average accuracy falls as average H̃ rises: Pearson's r = −0.70."
+    figure_size = (11.0, 4.8)
+
+    def points(self, size: str) -> list[Point]:
+        """The configurations of `samplers`, and all of them on the paper's 100 arithmetic problems."""
+        problems, seeds = of_size(size, (1, 1), (8, 1), (100, 2))
+        labels = of_size(
+            size, ("entropy", "ar", "info-gain"), ("ar", "entropy", "margin", "lookum", "info-gain"), METHODS
+        )
+        ks, taus = of_size(size, ((2,), (TAU,)), ((2,), (TAU,)), ((2, 1), (TAU, 0.0)))
+        extra = VARIANTS if size == "full" else ()
+        figure = method_points([*labels, *extra], ["arithmetic"], ks, taus, problems, seeds, split=FIGURE)
+        set_points = [Point({"set": FIGURE_SET, **point.labels}, point.cell) for point in figure]
+        return set_points + [Point({"set": p.labels["task"], **p.labels}, p.cell) for p in SamplersStudy().points(size)]
+
+    def tables(self, rows: list[Row]) -> list[Grid]:
+        lines = []
+        for name, points in groups(rows).items():
+            r = pearson(*zip(*points, strict=True)) if len(points) > 2 else math.nan
+            lines.append([name, str(len(points)), "–" if math.isnan(r) else f"{r:+.2f}"])
+        return [Grid("Pearson's r of accuracy and mean H̃", ["problems", "configurations", "r"], lines)]
+
+    def draw(self, figure: Figure, rows: list[Row]) -> None:
+        left, right = figure.subplots(1, 2)
+        found = groups(rows)
+        panels = (
+            (left, [AVERAGE], "mean of the tasks"),
+            (right, [n for n in found if n != AVERAGE], "each set of problems"),
+        )
+        for axes, names, title in panels:
+            for i, name in enumerate(n for n in names if found.get(n)):
+                x, y = zip(*found[name], strict=True)
+                axes.plot(x, [100 * v for v in y], **{**nth(i), "linestyle": "none"}, alpha=0.8, label=name)
+            tidy(axes, xlabel=r"mean $\tilde{H}$ (nats)", ylabel="accuracy %", title=title)
+        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+
+    def checks(self, rows: list[Row]) -> list[Check]:
+        return [
+            Check(f"Accuracy falls as H̃ rises: {name}", float(r) < 0, f"r = {r}, paper −0.70")
+            for name, _, r in self.tables(rows)[0].rows
+            if r != "–"
+        ]
+
+    def summary(self, rows: list[Row]) -> list[str]:
+        grid = self.tables(rows)[0]
+        return [f"r = {r} on {name} ({count} configurations)." for name, count, r in grid.rows if r != "–"]
+
+
+def groups(rows: list[Row]) -> dict[str, list[tuple[float, float]]]:
+    """(mean H̃, accuracy) of every configuration: averaged over the tasks, and for each set of problems."""
+    found: dict[str, list[tuple[float, float]]] = {AVERAGE: []}
+    by_setting: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["set"], []).append((row["entropy"], row["accuracy"]))
+        if row["set"] != FIGURE_SET:
+            by_setting.setdefault((row["K"], row["τ_token"], row["sampler"]), []).append(row)
+    tasks = len({row["set"] for row in rows} - {FIGURE_SET})
+    found[AVERAGE] = [
+        (mean([row["entropy"] for row in same]), mean([row["accuracy"] for row in same]))
+        for same in by_setting.values()
+        if len(same) == tasks
+    ]
+    return {name: points for name, points in found.items() if points and (tasks > 1 or name != AVERAGE)}

@@ -1,0 +1,131 @@
+"""From a cell to its numbers: all problems from all seeds, in as few and as large batches as memory allows."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from infogain.canvas import Canvas
+from infogain.decode import decode
+from infogain.generate import completions, default_recipe, stream
+from infogain.noise import row_seeds
+from infogain.options import Plain
+from infogain.samplers import LookAhead, Sampler
+from infogain.studies.cell import Cell
+from infogain.studies.extras import EXTRAS
+from infogain.studies.proposition import proposition
+from infogain.studies.subject import Subject
+from infogain.studies.tally import COSTS, Tally, check_canvas
+from infogain.studies.watch import Watch
+from infogain.zoo.tasks import Problem, load_task
+
+BUDGET = {"cuda": 400_000, "cpu": 20_000}  # columns in one forward, candidates counted
+CHAT_LENGTH, CHAT_BATCH = 256, 16  # of a checkpoint that is asked in chat
+
+
+class Line(NamedTuple):
+    """A row to decode."""
+
+    number: int  # of the problem
+    turn: int  # of the seed
+    problem: Problem
+    seed: int  # of the row
+
+
+def run_cell(subject: Subject, cell: Cell) -> Plain:
+    """Everything that is stored of a cell."""
+    kinds = {"decode": scores, "trace": trace, "proposition": proposition}
+    began = time.perf_counter()
+    numbers = kinds[cell.kind](subject, cell)
+    about = {"device": device_name(subject.device), "float32": torch.get_float32_matmul_precision()}
+    return {**numbers, "seconds": time.perf_counter() - began, **about}
+
+
+def scores(subject: Subject, cell: Cell) -> Plain:
+    return canvas_scores(subject, cell) if subject.is_zoo else chat_scores(subject, cell)
+
+
+def lines(cell: Cell) -> list[Line]:
+    """Every problem from every seed; a row's own seed depends on both."""
+    problems = cell.load_problems()
+    return [
+        Line(number, turn, problem, own)
+        for turn, seed in enumerate(cell.seeds)
+        for number, (problem, own) in enumerate(zip(problems, row_seeds(seed, len(problems)), strict=True))
+    ]
+
+
+def canvas_scores(subject: Subject, cell: Cell) -> Plain:
+    """The task's canvases, decoded by a model of the zoo."""
+    model, alphabet = subject.zoo
+    watch, tally = Watch(cell.recipe, cell.keep), Tally(cell, check_canvas(cell.task))
+    for batch in batches(cell, subject.device):
+        canvas = Canvas.infill([alphabet.encode(line.problem.canvas) for line in batch], alphabet.mask_id)
+        seeds = [line.seed for line in batch]
+        result = decode(model, canvas, **cell.recipe.plain(), seeds=seeds, observe=watch.observer, trace=False)
+        rows = zip(batch, result.tokens.tolist(), result.cumulative_entropy.tolist(), strict=True)
+        for line, tokens, entropy in rows:
+            tally.check(line.number, line.turn, line.problem, alphabet.decode(tokens), entropy)
+        extras = EXTRAS[cell.task](result) if cell.task in EXTRAS else {}
+        for name, values in {**{cost: getattr(result, cost) for cost in COSTS}, **extras}.items():
+            tally.add(name, values)
+    return {**tally.numbers(), **watch.read()}
+
+
+def chat_scores(subject: Subject, cell: Cell) -> Plain:
+    """The task's chat form, answered by a checkpoint. What looks at the canvas is left out."""
+    task, model = load_task(cell.task), subject.text
+    every = lines(cell)
+    job = completions(model, [task.chat(line.problem) for line in every], CHAT_LENGTH)
+    recipe = replace(cell.recipe, block=default_recipe(model.model).block, eos_ids=model.tokenizer.eos_ids)
+    tally = Tally(cell, lambda problem, text: (task.check_chat(problem, text),) * 2)
+    seeds = [line.seed for line in every]
+    for at, reply in stream(model, job, recipe, seeds=seeds, batch_size=CHAT_BATCH):
+        line = every[at]
+        tally.check(line.number, line.turn, line.problem, reply.text, reply.cumulative_entropy)
+        for name in COSTS:
+            tally.add(name, torch.tensor([getattr(reply, name)]))
+    return {**tally.numbers(), "note": "asked in chat; what looks at columns of the canvas is left out"}
+
+
+def trace(subject: Subject, cell: Cell) -> Plain:
+    """The last of the problems with every candidate of every step, for the viewer."""
+    if not subject.is_zoo:
+        return {"note": "asked in chat; no trace is kept"}
+    model, alphabet = subject.zoo
+    line = lines(cell)[-1]
+    canvas = Canvas.infill([alphabet.encode(line.problem.canvas)], alphabet.mask_id)
+    result = decode(model, canvas, **cell.recipe.plain(), seeds=[line.seed])
+    assert result.trace is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        result.trace.save(path)
+        saved = path.read_text()
+    text = alphabet.decode(result.tokens[0].tolist())
+    right = load_task(cell.task).check(line.problem, text)
+    return {"trace": saved, "characters": alphabet.characters, "text": text, "right": right}
+
+
+def batches(cell: Cell, device: torch.device) -> Iterator[list[Line]]:
+    every = lines(cell)
+    at_once = max(1, BUDGET[device.type] // (load_task(cell.task).width * candidates(cell.recipe.sampler)))
+    pieces = -(-len(every) // at_once)
+    size = -(-len(every) // pieces)  # equally large
+    for first in range(0, len(every), size):
+        yield every[first : first + size]
+
+
+def candidates(sampler: Sampler) -> int:
+    """Rows of a forward for each row of the canvas."""
+    n = sampler.n if isinstance(sampler, LookAhead) else 1
+    return n * sampler.beam * sampler.copies
+
+
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"

@@ -1,0 +1,47 @@
+"""One problem, two samplers, every step: what the report lets people play."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from infogain import view
+from infogain.options import Plain
+from infogain.studies.cell import Cell, Point, Row
+from infogain.studies.methods import METHODS, recipe
+from infogain.trace import Trace
+
+FILE = "duel.json"
+TASK, K = "countdown", 2
+LABELS = ("entropy", "info-gain")
+
+
+def points() -> list[Point]:
+    """The first test problem from the first seed: nothing is picked."""
+    cells = {label: Cell(TASK, recipe(METHODS[label], K), 1, (0,), kind="trace") for label in LABELS}
+    return [Point({"sampler": label}, cell) for label, cell in cells.items()]
+
+
+def save(rows: list[Row], folder: Path) -> Plain:
+    record = {"task": TASK, "K": K, "rows": [row.plain() for row in rows if "trace" in row.numbers]}
+    (folder / FILE).write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
+    return record
+
+
+def viewer(record: Plain) -> str:
+    """The two traces side by side, as a fragment of a page."""
+    traces = []
+    characters = record["rows"][0]["numbers"]["characters"]
+    for row in record["rows"]:
+        numbers = row["numbers"]
+        title = f"{row['labels']['sampler']}: {'right' if numbers['right'] else 'wrong'}"
+        traces.append((title, load_trace(numbers["trace"])))
+    return view.fragment(traces, characters.__getitem__)
+
+
+def load_trace(text: str) -> Trace:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        path.write_text(text)
+        return Trace.load(path)

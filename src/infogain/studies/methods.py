@@ -1,0 +1,98 @@
+"""The samplers under comparison, each as its authors define it, and sizes of studies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.schedule import TokensPerStep
+from infogain.studies.cell import Cell, Point
+from infogain.zoo.tasks import TASKS
+
+T = TypeVar("T")
+SIZES = ("small", "medium", "full")
+SEEDS = (0, 1, 2, 3, 4)
+TAU = 0.7  # the paper's token temperature for reasoning
+BUDGET = 8  # candidates, hypotheses or copies: what every method that looks ahead may spend
+PC_LAMBDA = {"sudoku": 0.0, "countdown": 0.5}  # its authors'; .25 elsewhere
+
+METHODS: dict[str, Plain] = {
+    "uniform": {"name": "uniform"},
+    "ar": {"name": "ar"},
+    "entropy": {"name": "entropy"},
+    "confidence (top-1)": {"name": "confidence"},
+    "confidence (drawn)": {"name": "confidence", "of": "drawn"},
+    "margin": {"name": "margin"},
+    "klass": {"name": "klass"},
+    "klass (original)": {"name": "klass", "variant": "original"},
+    "pc": {"name": "pc"},
+    "eb": {"name": "eb"},
+    "threshold": {"name": "threshold"},
+    "threshold (factor)": {"name": "threshold", "variant": "factor"},
+    "best-of-8": {"name": "best-of-n", "n": BUDGET, "base": {"name": "confidence", "of": "drawn"}},
+    "lookum": {"name": "lookum"},
+    "info-gain": {"name": "info-gain"},
+    "info-gain (φ top-1)": {"name": "info-gain", "phi": "top1"},
+    "info-gain-beam": {"name": "info-gain-beam", "width": 2, "n": BUDGET // 2},
+}
+VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α
+    "info-gain (α ½)": {"name": "info-gain", "gain_power": 0.5},
+    "info-gain (α 0)": {"name": "info-gain", "gain_power": 0.0},
+}
+GREEDY = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin", "klass", "pc")  # Table 6, column 4
+ADAPTIVE = ("klass (original)", "eb", "threshold", "threshold (factor)")  # spend fewer steps than K says
+# With τ_token = 0 the drawn token is the likeliest, so these are one sampler.
+TWINS = {
+    "confidence (drawn)": "confidence (top-1)",
+    "info-gain (φ top-1)": "info-gain",
+    "best-of-8": "confidence (top-1)",
+}
+RANDOM = ("uniform", "lookum", "info-gain", "info-gain-beam", *VARIANTS)  # even with τ_token = 0
+
+
+def of_size(size: str, small: T, medium: T, full: T) -> T:
+    return {"small": small, "medium": medium, "full": full}[size]
+
+
+def recipe(sampler: Plain, k: int, tau_token: float = TAU, tau_pos: float | None = None) -> Recipe:
+    """Decoding of the whole canvas at once, K tokens a step. Temperatures of best-of-n are its base's."""
+    own: Plain = {"tau_token": tau_token, **({} if tau_pos is None else {"tau_pos": tau_pos})}
+    if "base" in sampler:
+        table = {**sampler, "base": {**sampler["base"], **own}}
+    else:
+        table = {**sampler, **own}
+    return Recipe(table, TokensPerStep(k))  # type: ignore[arg-type]  # Recipe parses tables
+
+
+def method_cell(label: str, task: str, k: int, tau: float, problems: int, seeds: Sequence[int], **rest: Any) -> Cell:
+    """A named method on a task. Where nothing is random one seed tells all."""
+    name = TWINS.get(label, label) if tau == 0 else label
+    table = {**METHODS, **VARIANTS}[name]
+    if name == "pc":
+        table = {**table, "lam": PC_LAMBDA.get(task, 0.25)}
+    own = tuple(seeds) if tau > 0 or name in RANDOM else (0,)
+    return Cell(task, recipe(table, k, tau), problems, own, **rest)
+
+
+def method_points(
+    labels: Sequence[str],
+    tasks: Sequence[str],
+    ks: Sequence[int],
+    taus: Sequence[float],
+    problems: int,
+    seeds: int,
+    **rest: Any,
+) -> list[Point]:
+    """Every method on every task, the dearest task last."""
+    return [
+        Point(
+            {"task": task, "K": k, "τ_token": tau, "sampler": label},
+            method_cell(label, task, k, tau, problems, SEEDS[:seeds], **rest),
+        )
+        for task in sorted(tasks, key=lambda name: TASKS[name].width)
+        for tau in taus
+        for k in ks
+        for label in labels
+    ]

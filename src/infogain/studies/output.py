@@ -1,0 +1,103 @@
+"""What a study leaves in a folder: NAME.json with everything, NAME.csv, and its figure as PNG and SVG."""
+
+from __future__ import annotations
+
+import csv
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from infogain import __version__
+from infogain.options import Plain
+from infogain.studies.base import Study
+from infogain.studies.cell import Row
+from infogain.studies.subject import Subject
+
+FORMATS = ("png", "svg")
+LONG = ("path", "scores", "quantiles", "hits", "accuracy_by_seed", "trace")  # no matter for a column of a CSV
+
+
+def save(study: Study, rows: list[Row], size: str, subject: Subject, folder: Path) -> list[Path]:
+    record = describe(study, rows, size, subject)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{study.name}.json", folder / f"{study.name}.csv"]
+    paths[0].write_text(as_text(record), encoding="utf-8")
+    save_csv(rows, paths[1])
+    return paths + draw(study, rows, folder)
+
+
+def describe(study: Study, rows: list[Row], size: str, subject: Subject) -> Plain:
+    """Numbers with recipes, and all that was made of them."""
+    return {
+        "study": study.name,
+        "title": study.title,
+        "source": study.source,
+        "claim": study.claim,
+        "size": size,
+        "points": len(rows),
+        "expected": len(study.points(size)) + len(study.follow(size, rows) if rows else []),
+        "model": {"name": subject.folder.name, "fingerprint": subject.fingerprint},
+        "versions": {"infogain": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        "devices": sorted({row.numbers["device"] for row in rows}),
+        "float32": sorted({row.numbers["float32"] for row in rows}),
+        "seconds": round(sum(row.numbers["seconds"] for row in rows), 1),
+        "summary": study.summary(rows) if rows else [],
+        "checks": [list(check) for check in study.checks(rows)] if rows else [],
+        "tables": [vars(grid) for grid in study.tables(rows)] if rows else [],
+        "rows": [row.plain() for row in rows],
+    }
+
+
+def as_text(record: Plain) -> str:
+    """JSON with a line for each row: small, and differences can be read."""
+    head = json.dumps({**record, "rows": []}, ensure_ascii=False, indent=1)
+    lines = ",\n".join("  " + json.dumps(_short(row), ensure_ascii=False) for row in record["rows"])
+    return head.removesuffix("[]\n}") + f"[\n{lines}\n ]\n}}\n"
+
+
+def _short(value: Any) -> Any:
+    """Six digits are enough."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: _short(part) for key, part in value.items()}
+    return [_short(part) for part in value] if isinstance(value, list) else value
+
+
+def save_csv(rows: list[Row], path: Path) -> None:
+    labels = list(dict.fromkeys(name for row in rows for name in row.labels))
+    numbers = [n for n in dict.fromkeys(name for row in rows for name in row.numbers) if n not in LONG]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*labels, "recipe", *(name.replace("_95", " 95 %") for name in numbers)])
+        for row in rows:
+            recipe = json.dumps(row.cell.recipe.plain(), ensure_ascii=False)
+            values = [_cell(row.numbers.get(name, "")) for name in numbers]
+            writer.writerow([*(row.labels.get(name, "") for name in labels), recipe, *values])
+
+
+def _cell(value: Any) -> Any:
+    """An interval as one text."""
+    return " to ".join(f"{x:.6g}" for x in value) if isinstance(value, list) else _short(value)
+
+
+def draw(study: Study, rows: list[Row], folder: Path) -> list[Path]:
+    """The figure; nothing where matplotlib is not installed or nothing is to be drawn."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        return []
+    if not rows:
+        return []
+    with mpl.rc_context({"svg.hashsalt": study.name, "font.size": 10, "svg.fonttype": "path"}):
+        figure = Figure(figsize=study.figure_size, layout="constrained")
+        study.draw(figure, rows)
+        paths = [folder / f"{study.name}.{ending}" for ending in FORMATS]
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {}
+            figure.savefig(path, dpi=130, facecolor="white", metadata=metadata)
+    return paths

@@ -1,0 +1,83 @@
+"""How figures look: colours that any colour vision tells apart, a line style of its own for each sampler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours
+BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+    "#888888",
+)
+CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK, GREY)
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+MARKS = "osD^vP*X"
+LINES: dict[str, tuple[str, Any]] = {
+    "uniform": (GREY, ":"),
+    "ar": (BLACK, ":"),
+    "entropy": (RED, "--"),
+    "confidence (top-1)": (ORANGE, "-."),
+    "confidence (drawn)": (ORANGE, "--"),
+    "margin": (PINK, "--"),
+    "lookum": (SKY, "-"),
+    "info-gain": (BLUE, "-"),
+    "info-gain (φ top-1)": (BLUE, (0, (5, 1, 1, 1))),
+    "info-gain (α 0)": (GREEN, "-"),
+    "info-gain (α ½)": (GREEN, "-."),
+    "best-of-8": (BLACK, "--"),
+}
+
+
+def line(label: str) -> dict[str, Any]:
+    colour, style = LINES.get(label, (GREY, "-"))
+    return {"color": colour, "linestyle": style, "linewidth": 1.8, "label": label}
+
+
+def nth(i: int) -> dict[str, Any]:
+    """The style of the i-th series, where series are no samplers."""
+    return {
+        "color": CYCLE[i % len(CYCLE)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "marker": MARKS[i % len(MARKS)],
+        "markersize": 5,
+        "linewidth": 1.6,
+    }
+
+
+def colour(label: str) -> str:
+    """Look-ahead in blue and green, greedy orders in orange, the rest in grey."""
+    if label.startswith("info-gain"):
+        return BLUE
+    if label == "lookum":
+        return SKY
+    return GREY if label in ("uniform", "ar", "best-of-8") else ORANGE
+
+
+def tidy(axes: Axes, **words: Any) -> None:
+    axes.set(**words)
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def bars_across(axes: Axes, labels: list[str], values: list[float], errors: Any = None, **style: Any) -> None:
+    """One bar per label, the first on top."""
+    axes.barh(range(len(labels)), values, 0.7, xerr=errors, ecolor="#333333", **style)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+
+
+def margins(rows: list[Any]) -> list[list[float]]:
+    """Error bars of accuracies in per cent: below and above."""
+    below = [100 * (row["accuracy"] - row["accuracy_95"][0]) for row in rows]
+    above = [100 * (row["accuracy_95"][1] - row["accuracy"]) for row in rows]
+    return [[max(0.0, x) for x in below], [max(0.0, x) for x in above]]

@@ -1,0 +1,150 @@
+"""The best setting of the sampler, chosen on validation problems and reported on test problems."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from infogain.studies.base import Grid, Study, accuracy, percent
+from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
+from infogain.studies.numbers import mean
+from infogain.studies.plot import nth, tidy
+from infogain.studies.samplers import average, difference
+from infogain.zoo.tasks import TASKS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Setting = tuple[float, str, float]  # τ_pos, φ, α
+NAMES = ("τ_pos", "φ", "α")
+TAU_POS, PHI, ALPHA = (0.1, 0.2, 0.4, 0.7, 1.0), ("drawn", "top1", "entropy", "margin"), (0.0, 0.25, 0.5, 0.75, 1.0)
+PAPER: Setting = (0.1, "drawn", 1.0)
+
+
+class PresetStudy(Study):
+    name = "preset"
+    title = "A preset chosen on validation problems"
+    source = "beyond the paper"
+    claim = "The paper uses τ_pos = .1 and the mean of what remains (α = 1) throughout, and tunes neither in public."
+    figure_size = (11.0, 4.4)
+
+    def points(self, size: str) -> list[Point]:
+        """The grid on the validation split; the two dear tasks with fewer problems."""
+        grid: list[Setting] = of_size(
+            size,
+            list(product((0.1, 0.4), ("drawn",), (0.0, 1.0))),
+            list(product((0.1, 0.4), ("drawn", "top1"), (0.0, 0.5, 1.0))),
+            list(product(TAU_POS, PHI, ALPHA)),
+        )
+        counts: dict[str, int] = of_size(
+            size,
+            {"sudoku": 3},
+            {"countdown": 40, "oneway": 40},
+            {"oneway": 200, "judgement": 200, "sudoku": 200, "countdown": 200, "arithmetic": 60},
+        )
+        ks = of_size(size, (2,), (2,), (2, 1))
+        return [
+            Point({"stage": "validation", "task": task, "K": k, **dict(zip(NAMES, setting, strict=True))}, cell)
+            for task, count in counts.items()
+            for k in ks
+            for setting in grid
+            for cell in [Cell(task, setting_recipe(setting, k), count, (0,), "validation")]
+        ]
+
+    def follow(self, size: str, rows: list[Row]) -> list[Point]:
+        best = dict(zip(NAMES, choose(rows), strict=True))
+        problems, seeds = of_size(size, (2, 1), (40, 1), (500, 5))
+        tasks = of_size(size, ["sudoku"], ["countdown", "oneway"], list(TASKS))
+        ks = of_size(size, (2,), (2,), (2, 1))
+        points = []
+        for task, k in product(tasks, ks):
+            chosen = Cell(task, setting_recipe(choose(rows), k), problems, SEEDS[:seeds])
+            cells = {"preset": chosen}
+            for name in ("info-gain", "lookum", *VARIANTS):
+                cells[name] = method_cell(name, task, k, TAU, problems, SEEDS[:seeds])
+            for name, cell in cells.items():
+                points.append(Point({"stage": "test", "task": task, "K": k, "sampler": name, **best}, cell))
+        return points
+
+    def tables(self, rows: list[Row]) -> list[Grid]:
+        return [*test_tables(rows), leaders(rows)]
+
+    def draw(self, figure: Figure, rows: list[Row]) -> None:
+        left, right = figure.subplots(1, 2)
+        tried = means(rows)
+        best = choose(rows)
+        alphas = sorted({setting[2] for setting in tried})
+        for i, tau_pos in enumerate(sorted({setting[0] for setting in tried})):
+            line = [100 * max(v for s, v in tried.items() if (s[0], s[2]) == (tau_pos, alpha)) for alpha in alphas]
+            left.plot(alphas, line, **nth(i), label=f"τ_pos = {tau_pos:g}")
+        tidy(
+            left, xlabel="gain_power α", ylabel="accuracy %, mean of tasks and K", title="position temperature (best φ)"
+        )
+        left.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        for i, phi in enumerate(sorted({setting[1] for setting in tried})):
+            line = [100 * tried[(best[0], phi, alpha)] for alpha in alphas]
+            right.plot(alphas, line, **nth(i), label=f"φ = {phi}")
+        tidy(right, xlabel="gain_power α", title=f"certainty φ (τ_pos = {best[0]:g})")
+        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+
+    def summary(self, rows: list[Row]) -> list[str]:
+        tried, best = means(rows), choose(rows)
+        said = [
+            f"Chosen on validation problems: τ_pos = {best[0]:g}, φ = {best[1]}, gain_power = {best[2]:g} "
+            f"({percent(tried[best])} % there"
+            + (f"; the paper's setting {percent(tried[PAPER])} %)." if PAPER in tried else ").")
+        ]
+        for k in sorted({row["K"] for row in pick(rows, stage="test")}):
+            own = pick(rows, stage="test", K=k)
+            found, paper, look = (average(own, name) for name in ("preset", "info-gain", "lookum"))
+            if found and paper and look:
+                said.append(
+                    f"On test problems, K = {k}: preset {percent(found[0])} % (H̃ {found[2]:.2f}), paper "
+                    f"{percent(paper[0])} % ({difference(own, 'preset', 'info-gain')} points), LookUM {percent(look[0])} % "
+                    f"({difference(own, 'preset', 'lookum')})."
+                )
+        return said
+
+
+def setting_recipe(setting: Setting, k: int) -> Any:
+    tau_pos, phi, alpha = setting
+    return recipe({"name": "info-gain", "phi": phi, "gain_power": alpha}, k, TAU, tau_pos)
+
+
+def means(rows: list[Row]) -> dict[Setting, float]:
+    """Mean accuracy of each setting on the validation split, all tasks and both K alike."""
+    found: dict[Setting, list[float]] = {}
+    for row in pick(rows, stage="validation"):
+        found.setdefault((row["τ_pos"], row["φ"], row["α"]), []).append(row["accuracy"])
+    return {setting: mean(values) for setting, values in found.items()}
+
+
+def choose(rows: list[Row]) -> Setting:
+    """The most accurate setting; of equals the one nearest to the paper's."""
+    tried = means(rows)
+    near = {setting: sum(a == b for a, b in zip(setting, PAPER, strict=True)) for setting in tried}
+    return max(tried, key=lambda setting: (tried[setting], near[setting]))
+
+
+def leaders(rows: list[Row]) -> Grid:
+    tried = means(rows)
+    best = sorted(tried, key=lambda setting: -tried[setting])[:10]
+    shown = [*best, *([PAPER] if PAPER in tried and PAPER not in best else [])]
+    lines = [[f"{s[0]:g}", s[1], f"{s[2]:g}", percent(tried[s])] for s in shown]
+    return Grid("The best settings on validation problems", [*NAMES, "accuracy %"], lines)
+
+
+def test_tables(rows: list[Row]) -> list[Grid]:
+    grids = []
+    for k in sorted({row["K"] for row in pick(rows, stage="test")}):
+        own = pick(rows, stage="test", K=k)
+        tasks = list(dict.fromkeys(row["task"] for row in own))
+        lines = []
+        for name in dict.fromkeys(row["sampler"] for row in own):
+            cells = [pick(own, sampler=name, task=task) for task in tasks]
+            found = average(own, name)
+            last = [f"{percent(found[0])} ± {percent(found[1])}", f"{found[2]:.2f}"] if found else ["–", "–"]
+            lines.append([name, *(accuracy(cell[0]) if cell else "–" for cell in cells), *last])
+        grids.append(Grid(f"Accuracy % on test problems, K = {k}", ["sampler", *tasks, "average", "mean H̃"], lines))
+    return grids

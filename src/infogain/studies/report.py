@@ -1,0 +1,124 @@
+"""The report: one page that fetches nothing, from the studies whose JSON lies in a folder."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from infogain import view
+from infogain.options import Plain
+from infogain.studies import duel
+from infogain.studies.names import ORDER
+
+FILE = "report.html"
+OPEN = 2  # tables shown at once; others unfold
+
+
+def load_records(folder: Path) -> list[Plain]:
+    """The studies that are there, in order."""
+    paths = [folder / f"{name}.json" for name in ORDER]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+
+
+def save_report(folder: Path) -> Path:
+    records = load_records(folder)
+    played = json.loads((folder / duel.FILE).read_text(encoding="utf-8")) if (folder / duel.FILE).exists() else None
+    sections = [section(record, folder) for record in records]
+    links = [link(record["study"], record["title"]) for record in records]
+    if played and played["rows"]:
+        sections.append(duel_section(played))
+        links.append(link("duel", "One problem, step by step"))
+    page = Template((files("infogain.studies") / "report.html").read_text(encoding="utf-8")).substitute(
+        title="Studies of samplers",
+        assets=view.assets() if played else "",
+        about=html.escape(about(records)),
+        contents="".join(links),
+        sections="\n".join(sections),
+    )
+    path = folder / FILE
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def about(records: Sequence[Plain]) -> str:
+    if not records:
+        return "No study has been run in this folder yet."
+    models = sorted({f"{record['model']['name']} ({record['model']['fingerprint'][:8]})" for record in records})
+    devices = sorted({device for record in records for device in record["devices"]})
+    sizes = sorted({record["size"] for record in records})
+    return (
+        f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, over "
+        "problems. H̃ is cumulative entropy in nats. Info-Gain picks among draws, so it does not keep the model's "
+        "distribution: low H̃ is a means, accuracy the end."
+    )
+
+
+def link(name: str, title: str) -> str:
+    return f'<li><a href="#{name}">{html.escape(title)}</a></li>'
+
+
+def section(record: Plain, folder: Path) -> str:
+    parts = [
+        f'<h2 id="{record["study"]}">{html.escape(record["title"])}</h2>',
+        f'<p class="source">{html.escape(record["source"])}{missing(record)}</p>',
+        f'<p class="claim">The paper: {html.escape(record["claim"])}</p>',
+        "<p>Here:</p><ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in record["summary"]) + "</ul>",
+        figure(record, folder),
+        checks(record["checks"]),
+    ]
+    grids = [table(grid) for grid in record["tables"]]
+    parts += grids[:OPEN]
+    parts += [f"<details><summary>{html.escape(g['title'])}</summary>{t}</details>" for g, t in folded(record, grids)]
+    return "\n".join(part for part in parts if part)
+
+
+def folded(record: Plain, grids: list[str]) -> list[tuple[Plain, str]]:
+    return list(zip(record["tables"][OPEN:], grids[OPEN:], strict=True))
+
+
+def missing(record: Plain) -> str:
+    return (
+        "" if record["points"] >= record["expected"] else f" · {record['points']} of {record['expected']} points so far"
+    )
+
+
+def figure(record: Plain, folder: Path) -> str:
+    path = folder / f"{record['study']}.svg"
+    if not path.exists():
+        return ""
+    data = base64.b64encode(path.read_bytes()).decode()
+    words = html.escape(f"Figure: {record['title']}", quote=True)
+    return f'<figure><img alt="{words}" src="data:image/svg+xml;base64,{data}"></figure>'
+
+
+def checks(found: Sequence[Sequence[object]]) -> str:
+    if not found:
+        return ""
+    lines = "".join(
+        f'<tr><td>{html.escape(str(claim))}</td><td class="{"yes" if holds else "no"}">{"yes" if holds else "no"}</td>'
+        f"<td>{html.escape(str(evidence))}</td></tr>"
+        for claim, holds, evidence in found
+    )
+    head = "<tr><th>claim</th><th>holds</th><th>evidence</th></tr>"
+    return f'<div class="table"><table class="checks"><thead>{head}</thead><tbody>{lines}</tbody></table></div>'
+
+
+def table(grid: Plain) -> str:
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in grid["columns"])
+    lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in grid["rows"])
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    title = f"<h3>{html.escape(grid['title'])}</h3>"
+    return f'{title}<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def duel_section(record: Plain) -> str:
+    words = (
+        f"The first {record['task']} problem of the test split, K = {record['K']}. Cells are coloured by entropy; "
+        "the slider or the arrow keys step through both decodes."
+    )
+    return f'<h2 id="duel">One problem, step by step</h2><p>{html.escape(words)}</p>{duel.viewer(record)}'

@@ -1,0 +1,78 @@
+"""`python -m infogain.studies.run --model FOLDER --out DIR`: decode the cells of studies, with torch alone.
+
+For a machine that is lent for minutes: it prints what it does, stops between cells when its time
+is up, and leaves cells.jsonl, from which `infogain study --out DIR` makes tables, figures and the
+report without decoding again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from infogain.options import Plain
+from infogain.studies import STUDIES, Study, load_study
+from infogain.studies.cell import Cell
+from infogain.studies.estimate import seconds
+from infogain.studies.methods import SIZES
+from infogain.studies.store import Store
+from infogain.studies.subject import Subject
+from infogain.studies.work import missing, run_study
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = read_arguments(arguments)
+    studies = [load_study(name) for name in options.names or STUDIES]
+    subject, store = Subject(options.model, options.device), Store(Path(options.out))
+    if options.plan:
+        plan(studies, options.size, subject, store)
+        return
+    began = time.monotonic()
+    deadline = began + 60 * options.minutes if options.minutes else None
+    for study in studies:
+        rows = run_study(study, options.size, subject, store, say, options.workers, deadline)
+        spent = time.monotonic() - began
+        print(
+            f"== {study.name}: {len(rows)} of {len(study.points(options.size))} points, {spent:.0f} s so far",
+            flush=True,
+        )
+
+
+def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m infogain.studies.run",
+        description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", help=f"studies, in the order to run them: {', '.join(STUDIES)}; none: all")
+    parser.add_argument("--model", default="zoo:tiny-reason", help="a model folder")
+    parser.add_argument("--out", default="studies", help="folder of cells.jsonl")
+    parser.add_argument("--size", choices=SIZES, default="full", help="of each study")
+    parser.add_argument("--minutes", type=float, help="begin no cell after this time; unset: no limit")
+    parser.add_argument("--device", help="cpu or cuda; unset: the GPU where there is one")
+    parser.add_argument("--workers", type=int, default=1, help="processes that share the device")
+    parser.add_argument("--plan", action="store_true", help="say what is to do and how long it may take on a GPU")
+    return parser.parse_args(arguments)
+
+
+def say(cell: Cell, numbers: Plain) -> None:
+    recipe = cell.recipe.plain()
+    words = f"{cell.kind} {cell.task} {cell.split} {recipe['sampler']['name']} K={recipe['schedule']['k']}"
+    rows = cell.problems * len(cell.seeds)
+    result = f"right {numbers['accuracy']:.1%}  H̃ {numbers['entropy']:.2f}  " if "accuracy" in numbers else ""
+    print(f"{words:<52} {rows:5} rows  {result}{numbers['seconds']:.1f} s", flush=True)
+
+
+def plan(studies: Sequence[Study], size: str, subject: Subject, store: Store) -> None:
+    seen: set[str] = set()
+    for study in studies:
+        todo = missing(study.points(size), subject, store)
+        new = [cell for key, cell in todo.items() if key not in seen]
+        seen |= set(todo)
+        print(f"{study.name:<13} {len(new):5} cells to do, about {sum(map(seconds, new)):.0f} s on a GPU")
+
+
+if __name__ == "__main__":
+    main()

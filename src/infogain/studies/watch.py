@@ -1,0 +1,103 @@
+"""What is watched while a cell is decoded: sums on the device, read once at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infogain.decode import Observer
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.samplers import LookAhead
+from infogain.schedule import TokensPerStep
+from infogain.trace import StepEvent
+
+LEVELS = tuple(i / 100 for i in range(101))  # of the quantiles of J
+NEAR = -5e-4  # Fig. 6: above it, J counts as close to its bound
+
+
+class Watch:
+    """An observer of one decode after another."""
+
+    def __init__(self, recipe: Recipe, keep: tuple[str, ...]) -> None:
+        sampler, schedule = recipe.sampler, recipe.schedule
+        self.gamma = sampler.gamma if isinstance(sampler, LookAhead) else None
+        self.k = schedule.k if isinstance(schedule, TokensPerStep) else 1
+        self.paths: list[tuple[int, list[float], list[Tensor]]] | None = None
+        if "path" in keep and sampler.beam == sampler.copies == 1:
+            self.paths = []
+        self.scores: list[Tensor] | None = [] if "scores" in keep else None
+        self.counts: list[Tensor] = []  # of each step: rows that go on, of them bypassed, of them with one candidate
+        self.cost = torch.zeros(0)
+
+    @property
+    def observer(self) -> Observer | None:
+        """Itself, where there is something to watch."""
+        watched = [x for x in (self.gamma, self.scores, self.paths) if x is not None]
+        return self if watched else None
+
+    def __call__(self, event: StepEvent) -> None:
+        if self.gamma is not None:
+            self.counts.append(self._count(event, self.gamma))
+        if self.scores is not None:
+            self.scores.append(event.score[event.kept])
+        if self.paths is not None:
+            self._follow(event)
+
+    def _count(self, event: StepEvent, gamma: float) -> Tensor:
+        z, a = event.z, event.a
+        going = z.left > self.k  # a last step has nothing to choose
+        pinned = (z.masked & (z.p.confidence > gamma)).sum(-1) >= self.k
+        alone = torch.zeros_like(z.left).index_add(0, a.parent, torch.ones_like(a.parent)) == 1
+        return torch.stack([going.sum(), (going & pinned).sum(), (going & alone).sum()])
+
+    def _follow(self, event: StepEvent) -> None:
+        """Mean H̃ over all rows, finished ones included, after each step."""
+        assert self.paths is not None
+        if event.step == 0:
+            self.cost = torch.zeros_like(event.cost[: len(event.prompt)])
+            self.paths.append((len(event.prompt), [], []))
+        rows = event.z.group[event.a.parent[event.kept]]
+        self.cost = self.cost.index_put((rows,), event.cost[event.kept])
+        count, written, costs = self.paths[-1]
+        written.append(event.done / count)
+        costs.append(self.cost.mean())
+
+    def read(self) -> Plain:
+        found: Plain = {}
+        if self.counts:
+            going, pinned, alone = torch.stack(self.counts).sum(0).tolist()
+            found["bypassed"], found["single"] = pinned / max(going, 1), alone / max(going, 1)
+        if self.scores is not None:
+            found["scores"] = describe(torch.cat(self.scores).double().cpu())
+        if self.paths:
+            found["path"] = join_paths([(n, w, torch.stack(c).tolist()) for n, w, c in self.paths])
+        return found
+
+
+def describe(scores: Tensor) -> Plain:
+    ordered = scores.sort().values
+    place = (torch.tensor(LEVELS) * (len(ordered) - 1)).round().long()
+    return {
+        "count": len(ordered),
+        "mean": float(ordered.mean()),
+        "quantiles": [float(f"{x:.6g}") for x in ordered[place].tolist()],
+        "near": float((ordered >= NEAR).double().mean()),
+        "positive": float((ordered > 0).double().mean()),
+    }
+
+
+def join_paths(paths: list[tuple[int, list[float], list[float]]]) -> list[Any]:
+    """Batches of one cell: the mean over their rows; one that ended earlier stays where it ended."""
+    steps = max(len(written) for _, written, _ in paths)
+    total = sum(rows for rows, _, _ in paths)
+    joined = []
+    for step in range(steps):
+        at = [
+            (rows, written[min(step, len(written) - 1)], cost[min(step, len(cost) - 1)])
+            for rows, written, cost in paths
+        ]
+        joined.append([round(sum(rows * part[i] for rows, *part in at) / total, 5) for i in (0, 1)])
+    return [[0.0, 0.0], *joined]
