@@ -9,21 +9,20 @@ from typing import Any
 
 import torch
 
+from infogain.alphabet import FILE as ALPHABET_FILE
+from infogain.alphabet import Alphabet
 from infogain.errors import InputError
 from infogain.load import as_device, find_checkpoint, load
 from infogain.text import TextModel
-from infogain.zoo.alphabet import FILE as ALPHABET_FILE
-from infogain.zoo.alphabet import Alphabet
 from infogain.zoo.folder import load_zoo_model
 
-ZOO = "zoo:"
 WHOLE = 64 * 2**20  # files up to this size are hashed whole; of larger ones both ends
 END = 2**20
 
 
 class Subject:
     def __init__(self, name: str | Path, device: str | torch.device | None = None) -> None:
-        self.name, self.folder, self.device = str(name), find_folder(name), as_device(device)
+        self.name, self.folder, self.device = str(name), find_checkpoint(name), as_device(device)
 
     @property
     def is_zoo(self) -> bool:
@@ -50,16 +49,6 @@ class Subject:
     @cached_property
     def text(self) -> TextModel:
         return load(self.folder, device=self.device)
-
-
-def find_folder(name: str | Path) -> Path:
-    """A folder, a hub id, or `zoo:NAME` for the weights that come with the package."""
-    if not str(name).startswith(ZOO):
-        return find_checkpoint(name)
-    folder = Path(__file__).parent.parent / "zoo" / "weights" / str(name).removeprefix(ZOO)
-    if not folder.is_dir():
-        raise InputError(f"{name} is no model of the zoo; {folder} is not there. Give a folder.")
-    return folder
 
 
 def _parts(path: Path) -> list[bytes]:
