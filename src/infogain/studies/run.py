@@ -19,7 +19,7 @@ from infogain.studies.estimate import seconds
 from infogain.studies.methods import SIZES
 from infogain.studies.store import Store
 from infogain.studies.subject import Subject
-from infogain.studies.work import missing, run_study
+from infogain.studies.work import do, missing, run_study
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     began = time.monotonic()
     deadline = began + 60 * options.minutes if options.minutes else None
+    points = [point for study in studies for point in study.points(options.size)]
+    do(missing(points, subject, store), subject, store, say, options.workers, deadline)  # one pool for all
     for study in studies:
         rows = run_study(study, options.size, subject, store, say, options.workers, deadline)
         spent = time.monotonic() - began
