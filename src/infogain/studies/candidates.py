@@ -66,7 +66,8 @@ class CandidatesStudy(Study):
             for row, colour, mark in zip(pick(rows, task=task, part=EQUAL), (BLACK, ORANGE, RED), "sD^", strict=True):
                 y, error = 100 * row["accuracy"], margins([row])
                 axes.errorbar(row["token_forwards"], y, error, fmt=mark, color=colour, capsize=2, label=row["sampler"])
-            axes.set_xscale("log")
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter("{x:,.0f}")
             tidy(axes, xlabel="token-forwards per problem", ylabel="accuracy %", title=task)
         handles, names = panels[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)

@@ -20,7 +20,7 @@ class GainStudy(Study):
     name = "gain"
     title = "The power of the gain"
     source = "beyond the paper (Eq. 3 with Σ H / |M|^α)"
-    claim = "The paper's objective averages what remains over the masks (α = 1), so its look-ahead fades while many are left."
+    claim = "The paper averages what remains over the masks (α = 1), so its look-ahead fades while many are left."
     figure_size = (11.0, 7.0)
 
     def points(self, size: str) -> list[Point]:
@@ -87,7 +87,7 @@ class GainStudy(Study):
                 paper = pick(own, α=1.0)
                 if paper:
                     said.append(
-                        f"{task}, K = {k}: best at α = {best['α']:g} with {percent(best['accuracy'])} %; the paper's α = 1 "
-                        f"has {percent(paper[0]['accuracy'])} %."
+                        f"{task}, K = {k}: best at α = {best['α']:g} with {percent(best['accuracy'])} %; the paper's "
+                        f"α = 1 has {percent(paper[0]['accuracy'])} %."
                     )
         return said

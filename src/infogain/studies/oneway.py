@@ -39,7 +39,7 @@ class OneWayStudy(Study):
     figure_size = (11.0, 4.8)
 
     def points(self, size: str) -> list[Point]:
-        problems, seeds = of_size(size, (3, 2), (100, 1), (500, 5))
+        problems, seeds = of_size(size, (3, 2), (50, 1), (500, 5))
         labels = of_size(size, ("entropy", "info-gain"), METHODS, METHODS)
         return method_points(labels, ["oneway"], (1, 2), (TAU,), problems, seeds, keep=("path",))
 
@@ -68,7 +68,7 @@ class OneWayStudy(Study):
         left.set_yticks(range(len(ones)), [row["sampler"] for row in ones])
         left.invert_yaxis()
         tidy(left, xlim=(0, 100), xlabel="decodes, %", title="which part comes first (K = 1)")
-        left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.32), ncols=2, frameon=False)
+        left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False)
         for row in ones:
             if row["sampler"] in CURVES and "path" in row.numbers:
                 steps, cost = zip(*row["path"], strict=True)
@@ -80,7 +80,7 @@ class OneWayStudy(Study):
             title="what it costs (K = 1)",
         )
         right.set_ylim(bottom=0)
-        right.legend(loc="lower center", bbox_to_anchor=(0.5, -0.42), ncols=3, frameon=False, handlelength=3.5)
+        right.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, handlelength=3.5)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         named = {row["sampler"]: row for row in pick(rows, K=1) if "factors_begun" in row.numbers}

@@ -30,7 +30,7 @@ class PresetStudy(Study):
     figure_size = (11.0, 4.4)
 
     def points(self, size: str) -> list[Point]:
-        """The grid on the validation split; the two dear tasks with fewer problems."""
+        """The grid on the validation split; the dear task with fewer problems."""
         grid: list[Setting] = of_size(
             size,
             list(product((0.1, 0.4), ("drawn",), (0.0, 1.0))),
@@ -101,8 +101,8 @@ class PresetStudy(Study):
             if found and paper and look:
                 said.append(
                     f"On test problems, K = {k}: preset {percent(found[0])} % (H̃ {found[2]:.2f}), paper "
-                    f"{percent(paper[0])} % ({difference(own, 'preset', 'info-gain')} points), LookUM {percent(look[0])} % "
-                    f"({difference(own, 'preset', 'lookum')})."
+                    f"{percent(paper[0])} % ({difference(own, 'preset', 'info-gain')} points), LookUM "
+                    f"{percent(look[0])} % ({difference(own, 'preset', 'lookum')})."
                 )
         return said
 

@@ -52,8 +52,8 @@ def about(records: Sequence[Plain]) -> str:
     devices = sorted({device for record in records for device in record["devices"]})
     sizes = sorted({record["size"] for record in records})
     return (
-        f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, over "
-        "problems. H̃ is cumulative entropy in nats. Info-Gain picks among draws, so it does not keep the model's "
+        f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, "
+        "over problems. H̃ is cumulative entropy in nats. Info-Gain picks among draws, so it does not keep the model's "
         "distribution: low H̃ is a means, accuracy the end."
     )
 

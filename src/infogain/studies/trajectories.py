@@ -41,7 +41,7 @@ class TrajectoriesStudy(Study):
                 if "path" in row.numbers:
                     axes.plot(*zip(*row["path"], strict=True), **line(row["sampler"]))
             tidy(axes, xlabel="tokens written", ylabel=r"mean $\tilde{H}$ (nats)", title=f"K = {k}, τ_token = {TAU}")
-            axes.set_ylim(bottom=0)
+        figure.axes[0].set_ylim(bottom=0)
         handles, names = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside right center", frameon=False, handlelength=3.5)
 
@@ -62,6 +62,6 @@ class TrajectoriesStudy(Study):
             if {"entropy", "info-gain"} <= set(ends):
                 a, b = (ends[name]["entropy"] for name in ("entropy", "info-gain"))
                 said.append(
-                    f"K = {k}: H̃ ends at {a:.2f} with Entropy and at {b:.2f} with Info-Gain ({100 * (b / a - 1):+.0f} %)."
+                    f"K = {k}: H̃ ends at {a:.2f} with Entropy and at {b:.2f} ({100 * (b / a - 1):+.0f} %) with Info-Gain."
                 )
         return said

@@ -21,7 +21,10 @@ class UtilityStudy(Study):
     name = "utility"
     title = "The distribution of J, and Proposition 1"
     source = "Fig. 6, App. C"
-    claim = "The 5th percentile of J is −5e-4: more than 95 % of the actions taken lie near the bound of 0 that Proposition 1 proves for the mean."
+    claim = (
+        "The 5th percentile of J is −5e-4: more than 95 % of the actions taken lie near the bound of 0 that "
+        "Proposition 1 proves for the mean."
+    )
     figure_size = (11.0, 4.4)
 
     def points(self, size: str) -> list[Point]:
@@ -52,8 +55,9 @@ class UtilityStudy(Study):
                 f"{s['count']:,}",
                 f"{s['quantiles'][5]:.2e}",
                 f"{s['quantiles'][50]:.2e}",
+                percent(s["near"]),
+                percent(s["positive"]),
             ]
-            + [percent(s["near"]), percent(s["positive"])]
             for row in pick(rows, part=DECODES)
             if (s := row.numbers.get("scores"))
         ]
@@ -121,7 +125,7 @@ class UtilityStudy(Study):
         for row in pick(rows, part=DECODES, γ=0.8):
             if s := row.numbers.get("scores"):
                 said.append(
-                    f"{row['problems']}: 5th percentile of J {s['quantiles'][5]:.1e}, {percent(s['near'])} % at or above −5e-4."
+                    f"{row['problems']}: 5th percentile of J {s['quantiles'][5]:.1e}; {percent(s['near'])} % near 0 (−5e-4 up)."
                 )
         for row in pick(rows, part=PROPOSITION):
             if "largest" in row.numbers:
