@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, listing, percent
+from infogain.studies.base import Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.studies.plot import margins, nth, tidy
@@ -64,19 +64,6 @@ class GainStudy(Study):
             )
         handles, names = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=5, frameon=False)
-
-    def checks(self, rows: list[Row]) -> list[Check]:
-        found = []
-        for k in sorted({row["K"] for row in rows}):
-            for task in dict.fromkeys(row["task"] for row in rows):
-                own = pick(rows, task=task, K=k)
-                best = max(own, key=lambda row: row["accuracy"])
-                for paper in pick(own, α=1.0):
-                    evidence = (
-                        f"{percent(paper['accuracy'])} against {percent(best['accuracy'])} % at α = {best['α']:g}"
-                    )
-                    found.append(Check(f"The paper's α = 1 is the best: {task}, K = {k}", best is paper, evidence))
-        return found
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

@@ -62,6 +62,6 @@ class TrajectoriesStudy(Study):
             if {"entropy", "info-gain"} <= set(ends):
                 a, b = (ends[name]["entropy"] for name in ("entropy", "info-gain"))
                 said.append(
-                    f"K = {k}: H̃ ends at {a:.2f} with Entropy and at {b:.2f} ({100 * (b / a - 1):+.0f} %) with Info-Gain."
+                    f"K = {k}: H̃ ends at {a:.2f} with Entropy, at {b:.2f} ({100 * (b / a - 1):+.0f} %) with Info-Gain."
                 )
         return said

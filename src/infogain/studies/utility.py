@@ -125,7 +125,8 @@ class UtilityStudy(Study):
         for row in pick(rows, part=DECODES, γ=0.8):
             if s := row.numbers.get("scores"):
                 said.append(
-                    f"{row['problems']}: 5th percentile of J {s['quantiles'][5]:.1e}; {percent(s['near'])} % near 0 (−5e-4 up)."
+                    f"{row['problems']}: 5th percentile of J {s['quantiles'][5]:.1e}; "
+                    f"{percent(s['near'])} % lie at −5e-4 or above."
                 )
         for row in pick(rows, part=PROPOSITION):
             if "largest" in row.numbers:
