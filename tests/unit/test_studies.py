@@ -15,12 +15,12 @@ from click.testing import CliRunner
 from infogain import UnknownName
 from infogain.cli import main
 from infogain.studies import STUDIES, load_study, numbers, work
-from infogain.studies.cell import FIGURE, Cell, Row
+from infogain.studies.cell import FIGURE, Cell
 from infogain.studies.decoding import batches, lines, run_cell
 from infogain.studies.estimate import seconds
 from infogain.studies.methods import METHODS, method_cell, recipe
 from infogain.studies.names import ORDER
-from infogain.studies.output import draw, save
+from infogain.studies.output import save
 from infogain.studies.page import build
 from infogain.studies.report import save_report
 from infogain.studies.run import main as run_program
@@ -67,7 +67,7 @@ def test_a_study_leaves_its_files(out: Path, folder: Path, name: str) -> None:
     assert record["model"]["fingerprint"] == Subject(folder).fingerprint
     assert record["tables"]
     assert all(len(row) == len(grid["columns"]) for grid in record["tables"] for row in grid["rows"])
-    rows = list(csv.reader((out / f"{name}.csv").open()))
+    rows = list(csv.reader((out / f"{name}.csv").read_text().splitlines()))
     assert len(rows) == len(record["rows"]) + 1
     assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / f"{name}.svg").read_text()
@@ -175,14 +175,15 @@ def test_full_size_keeps_the_promises_of_the_issue() -> None:
     assert all(len(point.cell.seeds) == 5 for point in points if point.labels["τ_token"] > 0)
     assert {point.cell.split for point in points} == {"test"}
     assert {point.cell.split for point in STUDIES["preset"].points("full")} == {"validation"}
-    assert all(seconds(point.cell) > 0 for study in STUDIES.values() for point in study.points("full"))
+    assert 100 < sum(seconds(cell) for cell in {point.cell for point in points}) < 600
     assert set(ORDER) == set(STUDIES)
 
 
 def test_an_interval_is_over_problems() -> None:
-    share, low, high = numbers.clustered([5, 0, 5, 0], trials=5)
+    share, low, high = numbers.clustered([5, 0] * 50, trials=5)
     assert share == 0.5
-    assert high - low == pytest.approx(2 * 1.96 * 0.57735 / 2, rel=1e-3)
+    assert high - low == pytest.approx(2 * 1.96 * 0.50252 / 10, rel=1e-3)
+    assert numbers.clustered([5, 0, 5, 0], 5)[1:] == (0.0, 1.0)
     assert numbers.clustered([5] * 50, 5)[1:] == pytest.approx((0.9287, 1.0), abs=1e-3)
     assert numbers.wilson(0.5, 100) == pytest.approx((0.4038, 0.5962), abs=1e-3)
     assert numbers.wilson(0.0, 0) == (0.0, 1.0)
@@ -207,16 +208,23 @@ def test_proposition_1_holds_on_the_exact_toys(folder: Path) -> None:
 def test_a_checkpoint_is_asked_in_chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
     monkeypatch.setattr("infogain.studies.decoding.CHAT_LENGTH", 8)
-    subject = Subject(write_checkpoint(tmp_path / "llada", "llada"), "cpu")
+    folder = write_checkpoint(tmp_path / "llada", "llada")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_sequence_length": 256}))
+    subject = Subject(folder, "cpu")
     found = run_cell(subject, replace(CELL, problems=1))
     assert "asked in chat" in found["note"]
     assert found["committed"] == 8
     for kind in ("trace", "proposition"):
         assert "note" in run_cell(subject, replace(CELL, kind=kind))
-    study = STUDIES["oneway"]
-    rows = [Row({"K": 1, "sampler": name}, CELL, found) for name in ("entropy", "info-gain")]
-    assert "–" in study.tables(rows)[0].rows[0]
-    assert draw(study, rows, tmp_path)
+    names = ["oneway", "judgement", "utility", "threshold"]
+    program = ["--model", str(folder), "--out", str(tmp_path / "out"), "--size", "small", "--device", "cpu"]
+    run_program([*names, *program])
+    out = CliRunner().invoke(main, ["study", *names, *program])
+    assert out.exit_code == 0, out.output
+    table = json.loads((tmp_path / "out" / "oneway.json").read_text())["tables"][0]
+    assert "–" in table["rows"][0]
+    assert "One problem, step by step" not in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_names_that_are_unknown_say_so(tmp_path: Path) -> None:

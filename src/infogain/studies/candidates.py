@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
-from infogain.studies.plot import BLACK, ORANGE, RED, margins, nth, tidy
+from infogain.studies.plot import BLACK, ORANGE, RED, figure_legend, margins, nth, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,8 +69,7 @@ class CandidatesStudy(Study):
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:,.0f}")
             tidy(axes, xlabel="token-forwards per problem", ylabel="accuracy %", title=task)
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)
+        figure_legend(figure, panels[0], 4)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []

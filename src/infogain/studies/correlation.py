@@ -9,7 +9,7 @@ from infogain.studies.base import Check, Grid, Study
 from infogain.studies.cell import FIGURE, Point, Row
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 from infogain.studies.numbers import mean, pearson
-from infogain.studies.plot import nth, tidy
+from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import SamplersStudy
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class CorrelationStudy(Study):
                 x, y = zip(*found[name], strict=True)
                 axes.plot(x, [100 * v for v in y], **{**nth(i), "linestyle": "none"}, alpha=0.8, label=name)
             tidy(axes, xlabel=r"mean $\tilde{H}$ (nats)", ylabel="accuracy %", title=title)
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         return [

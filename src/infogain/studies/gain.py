@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
-from infogain.studies.plot import margins, nth, tidy
+from infogain.studies.plot import figure_legend, margins, nth, tidy
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ class GainStudy(Study):
                 ylabel=r"mean $\tilde{H}$ (nats)",
                 xlabel="gain_power α (0: sum, 1: the paper's mean)",
             )
-        handles, names = panels[0][0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=5, frameon=False)
+        figure_legend(figure, panels[0][0], 5)
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

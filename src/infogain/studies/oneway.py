@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import SHOWN, Check, Grid, Study, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import TAU, method_points, of_size
-from infogain.studies.plot import BLUE, ORANGE, line, tidy
+from infogain.studies.plot import BLUE, ORANGE, line, side_legend, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,8 @@ class OneWayStudy(Study):
         left.set_yticks(range(len(ones)), [row["sampler"] for row in ones])
         left.invert_yaxis()
         tidy(left, xlim=(0, 100), xlabel="decodes, %", title="which part comes first (K = 1)")
-        left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False)
+        if ones:
+            left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False)
         for row in ones:
             if row["sampler"] in CURVES and "path" in row.numbers:
                 steps, cost = zip(*row["path"], strict=True)
@@ -80,7 +81,7 @@ class OneWayStudy(Study):
             title="what it costs (K = 1)",
         )
         right.set_ylim(bottom=0)
-        right.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, handlelength=3.5)
+        side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         named = {row["sampler"]: row for row in pick(rows, K=1) if "factors_begun" in row.numbers}

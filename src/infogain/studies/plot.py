@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
@@ -81,3 +82,16 @@ def margins(rows: list[Any]) -> list[list[float]]:
     below = [100 * (row["accuracy"] - row["accuracy_95"][0]) for row in rows]
     above = [100 * (row["accuracy_95"][1] - row["accuracy"]) for row in rows]
     return [[max(0.0, x) for x in below], [max(0.0, x) for x in above]]
+
+
+def side_legend(axes: Axes) -> None:
+    """Right of the axes, so that it covers no data; none where nothing was drawn."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), handlelength=3.5)
+
+
+def figure_legend(figure: Figure, axes: Axes, columns: int = 1) -> None:
+    """One for all panels: in columns above them, or in one column beside."""
+    handles, names = axes.get_legend_handles_labels()
+    where = "outside upper center" if columns > 1 else "outside right center"
+    figure.legend(handles, names, loc=where, ncols=columns, frameon=False, handlelength=3.5)

@@ -9,7 +9,7 @@ from infogain.studies.base import Grid, Study, accuracy, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
 from infogain.studies.numbers import mean
-from infogain.studies.plot import nth, tidy
+from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import average, difference
 from infogain.zoo.tasks import TASKS
 
@@ -81,12 +81,12 @@ class PresetStudy(Study):
         tidy(
             left, xlabel="gain_power α", ylabel="accuracy %, mean of tasks and K", title="position temperature (best φ)"
         )
-        left.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(left)
         for i, phi in enumerate(sorted({setting[1] for setting in tried})):
             line = [100 * tried[(best[0], phi, alpha)] for alpha in alphas]
             right.plot(alphas, line, **nth(i), label=f"φ = {phi}")
         tidy(right, xlabel="gain_power α", title=f"certainty φ (τ_pos = {best[0]:g})")
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(right)
 
     def summary(self, rows: list[Row]) -> list[str]:
         tried, best = means(rows), choose(rows)

@@ -8,7 +8,7 @@ from infogain.studies.base import Check, Grid, Study, accuracy, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
 from infogain.studies.numbers import half_width, mean, pooled
-from infogain.studies.plot import BLUE, RED, tidy
+from infogain.studies.plot import BLUE, RED, figure_legend, tidy
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class SamplersStudy(Study):
             tidy(axes, xlabel="accuracy %, mean of the tasks (95 % interval)", title=f"K = {k}")
             axes.set_yticks(range(len(labels)), labels)
         panels[0].set_ylim(len(labels) - 0.5, -0.5)
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=2, frameon=False)
+        figure_legend(figure, panels[0], 2)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, listing, percent
+from infogain.studies.base import SHOWN, Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
-from infogain.studies.plot import nth, tidy
+from infogain.studies.plot import figure_legend, nth, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,8 +58,7 @@ class ThresholdStudy(Study):
                 axes.yaxis.set_major_formatter(lambda y, _: f"{100 * y:.0f} %")
             if shared:
                 axes.set_ylim(bottom=0)
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)
+        figure_legend(figure, panels[0], 4)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []
@@ -80,7 +79,7 @@ class ThresholdStudy(Study):
             if off and on:
                 saved = 1 - on[0]["token_forwards"] / off[0]["token_forwards"]
                 said.append(
-                    f"{task}: γ = .8 decides {percent(on[0]['bypassed'])} % of the steps and saves {percent(saved)} % "
+                    f"{task}: γ = .8 decides {SHOWN['bypassed %'](on[0])} % of the steps and saves {percent(saved)} % "
                     f"of the token-forwards; H̃ {off[0]['entropy']:.2f} → {on[0]['entropy']:.2f}, accuracy "
                     f"{percent(off[0]['accuracy'])} → {percent(on[0]['accuracy'])} %."
                 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import Check, Grid, Study, listing
 from infogain.studies.cell import FIGURE, Point, Row, pick
 from infogain.studies.methods import TAU, method_points, of_size
-from infogain.studies.plot import line, tidy
+from infogain.studies.plot import figure_legend, line, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,8 +42,7 @@ class TrajectoriesStudy(Study):
                     axes.plot(*zip(*row["path"], strict=True), **line(row["sampler"]))
             tidy(axes, xlabel="tokens written", ylabel=r"mean $\tilde{H}$ (nats)", title=f"K = {k}, τ_token = {TAU}")
         figure.axes[0].set_ylim(bottom=0)
-        handles, names = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside right center", frameon=False, handlelength=3.5)
+        figure_legend(figure, figure.axes[0])
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import Check, Grid, Study, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import TAU, of_size, recipe
-from infogain.studies.plot import nth, tidy
+from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.watch import LEVELS
 from infogain.zoo.tasks import TASKS
 
@@ -92,7 +92,8 @@ class UtilityStudy(Study):
             style = {**nth(i), "marker": None}
             left.plot([100 * x for x in LEVELS], row["scores"]["quantiles"][::-1], **style, label=row["problems"])
         tidy(left, xlabel="actions, best first, %", ylabel="J (nats)", title="J of the actions taken (γ = .8)")
-        left.legend(frameon=False, loc="lower left")
+        if taken:
+            left.legend(frameon=False, loc="lower left")
         proved = [row for row in pick(rows, part=PROPOSITION) if "quantiles" in row.numbers]
         for i, row in enumerate(proved):
             style = {**nth(i), "marker": None}
@@ -104,7 +105,7 @@ class UtilityStudy(Study):
             ylabel="mean J over tokens",
             title="Proposition 1: never above 0",
         )
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         taken = [
