@@ -29,10 +29,10 @@ LINES: dict[str, tuple[str, Any]] = {
     "confidence (top-1)": (ORANGE, "-."),
     "confidence (drawn)": (ORANGE, "--"),
     "margin": (PINK, "--"),
-    "lookum": (SKY, "-"),
+    "lookum": (SKY, (0, (8, 2))),
     "info-gain": (BLUE, "-"),
     "info-gain (φ top-1)": (BLUE, (0, (5, 1, 1, 1))),
-    "info-gain (α 0)": (GREEN, "-"),
+    "info-gain (α 0)": (GREEN, (0, (5, 1, 1, 1))),
     "info-gain (α ½)": (GREEN, "-."),
     "best-of-8": (BLACK, "--"),
 }
@@ -93,5 +93,6 @@ def side_legend(axes: Axes) -> None:
 def figure_legend(figure: Figure, axes: Axes, columns: int = 1) -> None:
     """One for all panels: in columns above them, or in one column beside."""
     handles, names = axes.get_legend_handles_labels()
-    where = "outside upper center" if columns > 1 else "outside right center"
-    figure.legend(handles, names, loc=where, ncols=columns, frameon=False, handlelength=3.5)
+    style: dict[str, Any] = {"ncols": columns, "frameon": False, "handlelength": 3.5}
+    style["loc"] = "outside upper center" if columns > 1 else "outside right center"
+    figure.legend(handles, names, **style)
