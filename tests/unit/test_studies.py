@@ -12,7 +12,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from infogain import UnknownName
+from infogain import InputError, UnknownName
 from infogain.cli import main
 from infogain.studies import STUDIES, load_study, numbers, work
 from infogain.studies.cell import FIGURE, Cell
@@ -157,6 +157,11 @@ def test_every_problem_is_decoded_from_every_seed() -> None:
     assert [(line.number, line.turn) for line in every] == [(0, 0), (1, 0), (0, 1), (1, 1)]
     assert len({line.seed for line in every}) == 4
     assert len(lines(replace(CELL, task="arithmetic", split=FIGURE))) == 4
+
+
+def test_a_cell_has_as_many_seeds_as_a_digit_counts() -> None:
+    with pytest.raises(InputError, match="1 to 9 seeds; got 10"):
+        replace(CELL, seeds=tuple(range(10)))
 
 
 def test_samplers_that_agree_without_temperature_share_a_cell() -> None:

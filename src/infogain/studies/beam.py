@@ -24,6 +24,8 @@ def sampler(width: int, budget: int) -> Plain:
 
 
 class BeamStudy(Study):
+    """Fig. 4: beam sizes under a fixed budget."""
+
     name = "beam"
     title = "Beam width under a fixed budget"
     source = "Fig. 4"

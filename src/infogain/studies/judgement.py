@@ -16,6 +16,8 @@ NUMBERS = ("accuracy %", "sound %", "H̃", "forwards")
 
 
 class JudgementStudy(Study):
+    """Table 1: accuracy and H̃ of greedy orders and of left to right."""
+
     name = "judgement"
     title = "Case study 2: binary judgement"
     source = "Table 1, Sec. 3.1"

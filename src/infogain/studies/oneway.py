@@ -29,6 +29,8 @@ CURVES = ("ar", "entropy", "confidence (drawn)", "lookum", "info-gain", "info-ga
 
 
 class OneWayStudy(Study):
+    """Fig. 1: which part is begun first, and cumulative entropy over the tokens."""
+
     name = "oneway"
     title = "Case study 1: one-way multiplication"
     source = "Fig. 1, Sec. 3.1"

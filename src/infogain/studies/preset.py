@@ -40,7 +40,7 @@ class PresetStudy(Study):
         counts: dict[str, int] = of_size(
             size,
             {"sudoku": 3},
-            {"countdown": 40, "oneway": 40},
+            {"countdown": 25, "oneway": 25},
             {"oneway": 200, "judgement": 200, "sudoku": 200, "countdown": 200, "arithmetic": 60},
         )
         ks = of_size(size, (2,), (2,), (2, 1))
@@ -54,7 +54,7 @@ class PresetStudy(Study):
 
     def follow(self, size: str, rows: list[Row]) -> list[Point]:
         best = dict(zip(NAMES, choose(rows), strict=True))
-        problems, seeds = of_size(size, (2, 1), (40, 1), (500, 5))
+        problems, seeds = of_size(size, (2, 1), (25, 1), (500, 5))
         tasks = of_size(size, ["sudoku"], ["countdown", "oneway"], list(TASKS))
         ks = of_size(size, (2,), (2,), (2, 1))
         points = []

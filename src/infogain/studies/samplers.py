@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 class SamplersStudy(Study):
+    """Table 2 and Table 3 in shape: all samplers, all tasks, K and τ_token."""
+
     name = "samplers"
     title = "All samplers on all tasks"
     source = "the shape of Tables 2 and 3"

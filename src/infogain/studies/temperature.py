@@ -19,6 +19,8 @@ K = 1
 
 
 class TemperatureStudy(Study):
+    """Fig. 5: H̃ over τ_pos and τ_token."""
+
     name = "temperature"
     title = "Sensitivity to temperature"
     source = "Fig. 5"

@@ -23,6 +23,8 @@ PANELS = {  # what is shown, and whether as a share of what it is without a bypa
 
 
 class ThresholdStudy(Study):
+    """Fig. 9: the trade-off of γ."""
+
     name = "threshold"
     title = "The bypass threshold"
     source = "Fig. 9"

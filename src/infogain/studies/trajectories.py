@@ -16,6 +16,8 @@ LABELS = ("ar", "entropy", "confidence (drawn)", "margin", "lookum", "info-gain"
 
 
 class TrajectoriesStudy(Study):
+    """Fig. 3: H̃ over the steps (a)."""
+
     name = "trajectories"
     title = "Cumulative entropy over the steps"
     source = "Fig. 3a"

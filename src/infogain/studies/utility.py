@@ -18,6 +18,8 @@ DECODES, PROPOSITION = "decodes", "proposition"
 
 
 class UtilityStudy(Study):
+    """Fig. 6: the distribution of J."""
+
     name = "utility"
     title = "The distribution of J, and Proposition 1"
     source = "Fig. 6, App. C"
@@ -103,7 +105,7 @@ class UtilityStudy(Study):
             right,
             xlabel="states and positions, best first, %",
             ylabel="mean J over tokens",
-            title="Proposition 1: never above 0",
+            title="Proposition 1: is it ever above 0?",
         )
         side_legend(right)
 
