@@ -181,6 +181,7 @@ def test_full_size_keeps_the_promises_of_the_issue() -> None:
     assert {point.cell.split for point in points} == {"test"}
     assert {point.cell.split for point in STUDIES["preset"].points("full")} == {"validation"}
     assert 100 < sum(seconds(cell) for cell in {point.cell for point in points}) < 600
+    assert seconds(STUDIES["utility"].points("small")[-1].cell) > 0
     assert set(ORDER) == set(STUDIES)
 
 
@@ -269,4 +270,4 @@ def test_without_matplotlib_there_is_no_figure(
     rows = work.finished(study.points("small"), subject, Store(out))
     assert [path.suffix for path in save(study, rows, "small", subject, tmp_path)] == [".json", ".csv"]
     save(study, [], "small", subject, tmp_path)
-    assert "0 of 3 points so far" in save_report(tmp_path).read_text()
+    assert "0 of 4 points so far" in save_report(tmp_path).read_text()

@@ -38,7 +38,7 @@ class BeamStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway"])
-        budgets = of_size(size, (4,), (8,), (8, 4, 16))
+        budgets = of_size(size, (8,), (8,), (8, 4, 16))
         return [
             Point(
                 {"task": task, "budget": budget, "width": width},

@@ -27,7 +27,7 @@ class CandidatesStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway", "sudoku"])
-        counts = of_size(size, (1, 2), (1, 4, 8), COUNTS)
+        counts = of_size(size, (1, 8), (1, 4, 8), COUNTS)
         rivals = {
             f"best-of-8, K = {K}": recipe(METHODS["best-of-8"], K),
             f"confidence (drawn), K = {K // 2}": recipe(METHODS["confidence (drawn)"], K // 2),

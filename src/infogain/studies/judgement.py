@@ -30,7 +30,7 @@ class JudgementStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (3, 2), (30, 1), (500, 5))
         every = (*METHODS, *VARIANTS)
-        labels, ks = of_size(size, (("entropy", "ar"), (2,)), (every, (1,)), (every, (1, 2)))
+        labels, ks = of_size(size, (("entropy", "ar"), (1,)), (every, (1,)), (every, (1, 2)))
         return method_points(labels, ["judgement"], ks, (TAU,), problems, seeds)
 
     def tables(self, rows: list[Row]) -> list[Grid]:

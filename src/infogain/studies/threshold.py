@@ -34,7 +34,7 @@ class ThresholdStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (2, 1), (30, 1), (500, 1))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway", "arithmetic"])
-        gammas = of_size(size, (0.5, 1.0), (0.5, 0.8, 0.95, 1.0), GAMMAS)
+        gammas = of_size(size, (0.8, 1.0), (0.5, 0.8, 0.95, 1.0), GAMMAS)
         return [
             Point(
                 {"task": task, "γ": gamma},
