@@ -24,18 +24,20 @@ test: $(READY) ## every check of the fast tier: lint, types, layers, tests, cove
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/paper_map.py --check
+	$(BIN)/python tools/results.py --check
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
 
 test-gpu: $(READY) ## the laws on a CUDA device
 	@$(BIN)/python -c 'import torch, sys; torch.cuda.is_available() or sys.exit("test-gpu needs a CUDA device and a CUDA build of torch; none found, nothing was tested")'
 	$(BIN)/python -m pytest -o addopts="-q" tests/gpu
 
-docs: $(READY) ## write docs/paper-map.md anew from the docstrings
+docs: $(READY) ## write docs/paper-map.md anew from the docstrings, docs/results.md from the numbers
 	$(BIN)/python tools/paper_map.py
+	$(BIN)/python tools/results.py
 
 format: $(READY) ## fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove the environment and all outputs
-	rm -rf .venv .coverage .mypy_cache .ruff_cache .hypothesis build dist demo
+	rm -rf .venv .coverage .mypy_cache .ruff_cache .hypothesis build dist demo studies

@@ -8,7 +8,7 @@ from infogain.options import Plain
 from infogain.studies.base import Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
-from infogain.studies.plot import margins, nth, tidy
+from infogain.studies.plot import margins, nth, side_legend, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,8 @@ def sampler(width: int, budget: int) -> Plain:
 
 
 class BeamStudy(Study):
+    """Fig. 4: beam sizes under a fixed budget."""
+
     name = "beam"
     title = "Beam width under a fixed budget"
     source = "Fig. 4"
@@ -36,7 +38,7 @@ class BeamStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway"])
-        budgets = of_size(size, (4,), (8,), (8, 4, 16))
+        budgets = of_size(size, (8,), (8,), (8, 4, 16))
         return [
             Point(
                 {"task": task, "budget": budget, "width": width},
@@ -67,7 +69,7 @@ class BeamStudy(Study):
             ticks = sorted({row["width"] for row in rows if row["budget"] == main})
             axes.set_xticks(ticks, [f"{w}\n(best-of-N)" if w == main else f"{w}" for w in ticks])
             tidy(axes, xlabel=f"hypotheses kept, of {main} candidates a step", ylabel=words)
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []

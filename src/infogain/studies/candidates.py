@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
-from infogain.studies.plot import BLACK, ORANGE, RED, margins, nth, tidy
+from infogain.studies.plot import BLACK, ORANGE, RED, figure_legend, margins, nth, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ class CandidatesStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway", "sudoku"])
-        counts = of_size(size, (1, 2), (1, 4, 8), COUNTS)
+        counts = of_size(size, (1, 8), (1, 4, 8), COUNTS)
         rivals = {
             f"best-of-8, K = {K}": recipe(METHODS["best-of-8"], K),
             f"confidence (drawn), K = {K // 2}": recipe(METHODS["confidence (drawn)"], K // 2),
@@ -66,10 +66,10 @@ class CandidatesStudy(Study):
             for row, colour, mark in zip(pick(rows, task=task, part=EQUAL), (BLACK, ORANGE, RED), "sD^", strict=True):
                 y, error = 100 * row["accuracy"], margins([row])
                 axes.errorbar(row["token_forwards"], y, error, fmt=mark, color=colour, capsize=2, label=row["sampler"])
-            axes.set_xscale("log")
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter("{x:,.0f}")
             tidy(axes, xlabel="token-forwards per problem", ylabel="accuracy %", title=task)
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)
+        figure_legend(figure, panels[0], 4)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from infogain.errors import InputError
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.zoo.tasks import Problem, figure_set, load_task
 
 VERSION = 1  # of what a cell means; a change makes all that is cached stale
 FIGURE = "figure"  # the split that is the paper's set of 100 arithmetic problems
-KINDS = ("decode", "trace", "proposition")
+MOST_SEEDS = 9  # right answers per problem are kept as one digit
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,11 @@ class Cell:
     seeds: tuple[int, ...] = (0,)
     split: str = "test"
     keep: tuple[str, ...] = ()  # what to watch besides: "path" of H̃, "scores" (J of what was kept), "time"
-    kind: str = "decode"
+    kind: str = "decode"  # or "trace": every step of the last problem, or "proposition": E[J] counted out
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.seeds) <= MOST_SEEDS:
+            raise InputError(f"a cell needs 1 to {MOST_SEEDS} seeds; got {len(self.seeds)}.")
 
     def plain(self) -> Plain:
         return {**vars(self), "recipe": self.recipe.plain(), "seeds": list(self.seeds), "keep": list(self.keep)}

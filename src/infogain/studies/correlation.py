@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from infogain.studies.base import Check, Grid, Study
 from infogain.studies.cell import FIGURE, Point, Row
-from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
+from infogain.studies.methods import METHODS, TAU, TWINS, VARIANTS, method_points, of_size
 from infogain.studies.numbers import mean, pearson
-from infogain.studies.plot import nth, tidy
+from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import SamplersStudy
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ FIGURE_SET = "figure set"
 
 
 class CorrelationStudy(Study):
+    """Fig. 3: accuracy against H̃ (b)."""
+
     name = "correlation"
     title = "Accuracy against cumulative entropy"
     source = "Fig. 3b"
@@ -57,7 +59,7 @@ class CorrelationStudy(Study):
                 x, y = zip(*found[name], strict=True)
                 axes.plot(x, [100 * v for v in y], **{**nth(i), "linestyle": "none"}, alpha=0.8, label=name)
             tidy(axes, xlabel=r"mean $\tilde{H}$ (nats)", ylabel="accuracy %", title=title)
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         return [
@@ -76,6 +78,8 @@ def groups(rows: list[Row]) -> dict[str, list[tuple[float, float]]]:
     found: dict[str, list[tuple[float, float]]] = {AVERAGE: []}
     by_setting: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
+        if row["τ_token"] == 0 and row["sampler"] in TWINS:
+            continue  # the same decodes under another name
         found.setdefault(row["set"], []).append((row["entropy"], row["accuracy"]))
         if row["set"] != FIGURE_SET:
             by_setting.setdefault((row["K"], row["τ_token"], row["sampler"]), []).append(row)

@@ -59,10 +59,7 @@ def of_size(size: str, small: T, medium: T, full: T) -> T:
 def recipe(sampler: Plain, k: int, tau_token: float = TAU, tau_pos: float | None = None) -> Recipe:
     """Decoding of the whole canvas at once, K tokens a step. Temperatures of best-of-n are its base's."""
     own: Plain = {"tau_token": tau_token, **({} if tau_pos is None else {"tau_pos": tau_pos})}
-    if "base" in sampler:
-        table = {**sampler, "base": {**sampler["base"], **own}}
-    else:
-        table = {**sampler, **own}
+    table = {**sampler, **({"base": {**sampler["base"], **own}} if "base" in sampler else own)}
     return Recipe(table, TokensPerStep(k))  # type: ignore[arg-type]  # Recipe parses tables
 
 

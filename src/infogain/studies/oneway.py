@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import SHOWN, Check, Grid, Study, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import TAU, method_points, of_size
-from infogain.studies.plot import BLUE, ORANGE, line, tidy
+from infogain.studies.plot import BLUE, ORANGE, line, side_legend, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +29,8 @@ CURVES = ("ar", "entropy", "confidence (drawn)", "lookum", "info-gain", "info-ga
 
 
 class OneWayStudy(Study):
+    """Fig. 1: which part is begun first, and cumulative entropy over the tokens."""
+
     name = "oneway"
     title = "Case study 1: one-way multiplication"
     source = "Fig. 1, Sec. 3.1"
@@ -39,7 +41,7 @@ class OneWayStudy(Study):
     figure_size = (11.0, 4.8)
 
     def points(self, size: str) -> list[Point]:
-        problems, seeds = of_size(size, (3, 2), (100, 1), (500, 5))
+        problems, seeds = of_size(size, (3, 2), (50, 1), (500, 5))
         labels = of_size(size, ("entropy", "info-gain"), METHODS, METHODS)
         return method_points(labels, ["oneway"], (1, 2), (TAU,), problems, seeds, keep=("path",))
 
@@ -68,7 +70,8 @@ class OneWayStudy(Study):
         left.set_yticks(range(len(ones)), [row["sampler"] for row in ones])
         left.invert_yaxis()
         tidy(left, xlim=(0, 100), xlabel="decodes, %", title="which part comes first (K = 1)")
-        left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.32), ncols=2, frameon=False)
+        if ones:
+            left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False)
         for row in ones:
             if row["sampler"] in CURVES and "path" in row.numbers:
                 steps, cost = zip(*row["path"], strict=True)
@@ -80,7 +83,7 @@ class OneWayStudy(Study):
             title="what it costs (K = 1)",
         )
         right.set_ylim(bottom=0)
-        right.legend(loc="lower center", bbox_to_anchor=(0.5, -0.42), ncols=3, frameon=False, handlelength=3.5)
+        side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         named = {row["sampler"]: row for row in pick(rows, K=1) if "factors_begun" in row.numbers}

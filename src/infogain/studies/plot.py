@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
@@ -28,10 +29,10 @@ LINES: dict[str, tuple[str, Any]] = {
     "confidence (top-1)": (ORANGE, "-."),
     "confidence (drawn)": (ORANGE, "--"),
     "margin": (PINK, "--"),
-    "lookum": (SKY, "-"),
+    "lookum": (SKY, (0, (8, 2))),
     "info-gain": (BLUE, "-"),
     "info-gain (φ top-1)": (BLUE, (0, (5, 1, 1, 1))),
-    "info-gain (α 0)": (GREEN, "-"),
+    "info-gain (α 0)": (GREEN, (0, (5, 1, 1, 1))),
     "info-gain (α ½)": (GREEN, "-."),
     "best-of-8": (BLACK, "--"),
 }
@@ -81,3 +82,17 @@ def margins(rows: list[Any]) -> list[list[float]]:
     below = [100 * (row["accuracy"] - row["accuracy_95"][0]) for row in rows]
     above = [100 * (row["accuracy_95"][1] - row["accuracy"]) for row in rows]
     return [[max(0.0, x) for x in below], [max(0.0, x) for x in above]]
+
+
+def side_legend(axes: Axes) -> None:
+    """Right of the axes, so that it covers no data; none where nothing was drawn."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), handlelength=3.5)
+
+
+def figure_legend(figure: Figure, axes: Axes, columns: int = 1) -> None:
+    """One for all panels: in columns above them, or in one column beside."""
+    handles, names = axes.get_legend_handles_labels()
+    style: dict[str, Any] = {"ncols": columns, "frameon": False, "handlelength": 3.5}
+    style["loc"] = "outside upper center" if columns > 1 else "outside right center"
+    figure.legend(handles, names, **style)

@@ -9,7 +9,7 @@ from infogain.studies.base import Grid, Study, accuracy, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
 from infogain.studies.numbers import mean
-from infogain.studies.plot import nth, tidy
+from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import average, difference
 from infogain.zoo.tasks import TASKS
 
@@ -30,7 +30,7 @@ class PresetStudy(Study):
     figure_size = (11.0, 4.4)
 
     def points(self, size: str) -> list[Point]:
-        """The grid on the validation split; the two dear tasks with fewer problems."""
+        """The grid on the validation split; the dear task with fewer problems."""
         grid: list[Setting] = of_size(
             size,
             list(product((0.1, 0.4), ("drawn",), (0.0, 1.0))),
@@ -40,7 +40,7 @@ class PresetStudy(Study):
         counts: dict[str, int] = of_size(
             size,
             {"sudoku": 3},
-            {"countdown": 40, "oneway": 40},
+            {"countdown": 25, "oneway": 25},
             {"oneway": 200, "judgement": 200, "sudoku": 200, "countdown": 200, "arithmetic": 60},
         )
         ks = of_size(size, (2,), (2,), (2, 1))
@@ -54,7 +54,7 @@ class PresetStudy(Study):
 
     def follow(self, size: str, rows: list[Row]) -> list[Point]:
         best = dict(zip(NAMES, choose(rows), strict=True))
-        problems, seeds = of_size(size, (2, 1), (40, 1), (500, 5))
+        problems, seeds = of_size(size, (2, 1), (25, 1), (500, 5))
         tasks = of_size(size, ["sudoku"], ["countdown", "oneway"], list(TASKS))
         ks = of_size(size, (2,), (2,), (2, 1))
         points = []
@@ -81,12 +81,12 @@ class PresetStudy(Study):
         tidy(
             left, xlabel="gain_power α", ylabel="accuracy %, mean of tasks and K", title="position temperature (best φ)"
         )
-        left.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(left)
         for i, phi in enumerate(sorted({setting[1] for setting in tried})):
             line = [100 * tried[(best[0], phi, alpha)] for alpha in alphas]
             right.plot(alphas, line, **nth(i), label=f"φ = {phi}")
         tidy(right, xlabel="gain_power α", title=f"certainty φ (τ_pos = {best[0]:g})")
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(right)
 
     def summary(self, rows: list[Row]) -> list[str]:
         tried, best = means(rows), choose(rows)
@@ -101,8 +101,8 @@ class PresetStudy(Study):
             if found and paper and look:
                 said.append(
                     f"On test problems, K = {k}: preset {percent(found[0])} % (H̃ {found[2]:.2f}), paper "
-                    f"{percent(paper[0])} % ({difference(own, 'preset', 'info-gain')} points), LookUM {percent(look[0])} % "
-                    f"({difference(own, 'preset', 'lookum')})."
+                    f"{percent(paper[0])} % ({difference(own, 'preset', 'info-gain')} points), LookUM "
+                    f"{percent(look[0])} % ({difference(own, 'preset', 'lookum')})."
                 )
         return said
 

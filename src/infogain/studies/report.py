@@ -16,7 +16,7 @@ from infogain.studies import duel
 from infogain.studies.names import ORDER
 
 FILE = "report.html"
-OPEN = 2  # tables shown at once; others unfold
+OPEN, LONG = 2, 24  # tables of a study that are shown at once, and rows of one
 
 
 def load_records(folder: Path) -> list[Plain]:
@@ -52,8 +52,8 @@ def about(records: Sequence[Plain]) -> str:
     devices = sorted({device for record in records for device in record["devices"]})
     sizes = sorted({record["size"] for record in records})
     return (
-        f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, over "
-        "problems. H̃ is cumulative entropy in nats. Info-Gain picks among draws, so it does not keep the model's "
+        f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, "
+        "over problems. H̃ is cumulative entropy in nats. Info-Gain picks among draws, so it does not keep the model's "
         "distribution: low H̃ is a means, accuracy the end."
     )
 
@@ -71,14 +71,8 @@ def section(record: Plain, folder: Path) -> str:
         figure(record, folder),
         checks(record["checks"]),
     ]
-    grids = [table(grid) for grid in record["tables"]]
-    parts += grids[:OPEN]
-    parts += [f"<details><summary>{html.escape(g['title'])}</summary>{t}</details>" for g, t in folded(record, grids)]
+    parts += [table(grid, shown=i < OPEN) for i, grid in enumerate(record["tables"])]
     return "\n".join(part for part in parts if part)
-
-
-def folded(record: Plain, grids: list[str]) -> list[tuple[Plain, str]]:
-    return list(zip(record["tables"][OPEN:], grids[OPEN:], strict=True))
 
 
 def missing(record: Plain) -> str:
@@ -108,12 +102,16 @@ def checks(found: Sequence[Sequence[object]]) -> str:
     return f'<div class="table"><table class="checks"><thead>{head}</thead><tbody>{lines}</tbody></table></div>'
 
 
-def table(grid: Plain) -> str:
+def table(grid: Plain, shown: bool) -> str:
+    """Long tables, and those after the first ones, unfold."""
+    title = html.escape(grid["title"])
     head = "".join(f"<th>{html.escape(column)}</th>" for column in grid["columns"])
     lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in grid["rows"])
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    title = f"<h3>{html.escape(grid['title'])}</h3>"
-    return f'{title}<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    text = f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    if shown and len(grid["rows"]) <= LONG:
+        return f"<h3>{title}</h3>{text}"
+    return f"<details><summary>{title} ({len(grid['rows'])} rows)</summary>{text}</details>"
 
 
 def duel_section(record: Plain) -> str:

@@ -8,7 +8,7 @@ from infogain.studies.base import Check, Grid, Study, accuracy, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
 from infogain.studies.numbers import half_width, mean, pooled
-from infogain.studies.plot import BLUE, RED, tidy
+from infogain.studies.plot import BLUE, RED, figure_legend, tidy
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
 
 class SamplersStudy(Study):
+    """Table 2 and Table 3 in shape: all samplers, all tasks, K and τ_token."""
+
     name = "samplers"
     title = "All samplers on all tasks"
     source = "the shape of Tables 2 and 3"
     claim = (
-        "Info-Gain has the best average accuracy at K = 1 and K = 2 (Dream-7B: 62.0 and 53.4, against 59.1 and 50.3 for "
-        "the best other) and the lowest H̃; half the steps cost it less than they cost greedy samplers."
+        "Info-Gain has the best average accuracy at K = 1 and K = 2 (Dream-7B: 62.0 and 53.4, against 59.1 and 50.3 "
+        "for the best other) and the lowest H̃; half the steps cost it less than they cost greedy samplers."
     )
     figure_size = (11.0, 5.6)
 
     def points(self, size: str) -> list[Point]:
-        problems, seeds = of_size(size, (2, 2), (40, 1), (500, 5))
+        problems, seeds = of_size(size, (2, 2), (25, 1), (500, 5))
         tasks = of_size(size, ["sudoku"], ["oneway", "judgement", "sudoku", "countdown"], list(TASKS))
         ks, taus = of_size(size, ((2,), (TAU,)), ((2,), (TAU,)), ((2, 1), (TAU, 0.0)))
         found = [method_points(list(METHODS), tasks, ks, [tau], problems, seeds) for tau in taus]
@@ -52,8 +54,7 @@ class SamplersStudy(Study):
             tidy(axes, xlabel="accuracy %, mean of the tasks (95 % interval)", title=f"K = {k}")
             axes.set_yticks(range(len(labels)), labels)
         panels[0].set_ylim(len(labels) - 0.5, -0.5)
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=2, frameon=False)
+        figure_legend(figure, panels[0], 2)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []

@@ -60,6 +60,6 @@ class Tally:
             "sound_95": [sound_low, sound_high],
             "entropy": mean(entropy),
             "entropy_95": half_width(entropy),
-            "hits": " ".join(map(str, self.right)) if seeds > 9 else "".join(map(str, self.right)),
+            "hits": "".join(map(str, self.right)),
             **{name: mean(values) for name, values in self.rows.items()},
         }

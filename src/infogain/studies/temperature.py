@@ -19,6 +19,8 @@ K = 1
 
 
 class TemperatureStudy(Study):
+    """Fig. 5: H̃ over τ_pos and τ_token."""
+
     name = "temperature"
     title = "Sensitivity to temperature"
     source = "Fig. 5"
@@ -47,14 +49,16 @@ class TemperatureStudy(Study):
     def draw(self, figure: Figure, rows: list[Row]) -> None:
         labels = list(dict.fromkeys(row["sampler"] for row in rows))
         positions, tokens = (sorted({row[name] for row in rows}) for name in ("τ_pos", "τ_token"))
-        top = max(row["entropy"] for row in rows)
+        top, low = (edge(row["entropy"] for row in rows) for edge in (max, min))
         panels = figure.subplots(1, len(labels), sharey=True, squeeze=False)[0]
         for axes, label in zip(panels, labels, strict=True):
             table = [[value(rows, label, pos, token) for token in tokens] for pos in positions]
-            image = axes.imshow(table, cmap="cividis_r", vmin=0, vmax=top, aspect="auto")
+            image = axes.imshow(table, cmap="cividis_r", vmin=low, vmax=top, aspect="auto")
             for y, line in enumerate(table):
                 for x, h in enumerate(line):
-                    axes.text(x, y, f"{h:.1f}", ha="center", va="center", color="white" if h > top / 2 else "black")
+                    axes.text(
+                        x, y, f"{h:.1f}", ha="center", va="center", color="white" if h > (top + low) / 2 else "black"
+                    )
             tidy(axes, title=label, xlabel="τ_token")
             axes.grid(visible=False)
             axes.set_xticks(range(len(tokens)), [f"{t:g}" for t in tokens])

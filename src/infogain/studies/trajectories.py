@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import Check, Grid, Study, listing
 from infogain.studies.cell import FIGURE, Point, Row, pick
 from infogain.studies.methods import TAU, method_points, of_size
-from infogain.studies.plot import line, tidy
+from infogain.studies.plot import figure_legend, line, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,6 +16,8 @@ LABELS = ("ar", "entropy", "confidence (drawn)", "margin", "lookum", "info-gain"
 
 
 class TrajectoriesStudy(Study):
+    """Fig. 3: H̃ over the steps (a)."""
+
     name = "trajectories"
     title = "Cumulative entropy over the steps"
     source = "Fig. 3a"
@@ -41,9 +43,8 @@ class TrajectoriesStudy(Study):
                 if "path" in row.numbers:
                     axes.plot(*zip(*row["path"], strict=True), **line(row["sampler"]))
             tidy(axes, xlabel="tokens written", ylabel=r"mean $\tilde{H}$ (nats)", title=f"K = {k}, τ_token = {TAU}")
-            axes.set_ylim(bottom=0)
-        handles, names = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside right center", frameon=False, handlelength=3.5)
+        figure.axes[0].set_ylim(bottom=0)
+        figure_legend(figure, figure.axes[0])
 
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []
@@ -62,6 +63,6 @@ class TrajectoriesStudy(Study):
             if {"entropy", "info-gain"} <= set(ends):
                 a, b = (ends[name]["entropy"] for name in ("entropy", "info-gain"))
                 said.append(
-                    f"K = {k}: H̃ ends at {a:.2f} with Entropy and at {b:.2f} with Info-Gain ({100 * (b / a - 1):+.0f} %)."
+                    f"K = {k}: H̃ ends at {a:.2f} with Entropy, at {b:.2f} ({100 * (b / a - 1):+.0f} %) with Info-Gain."
                 )
         return said

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.studies.base import Check, Grid, Study, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import TAU, of_size, recipe
-from infogain.studies.plot import nth, tidy
+from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.watch import LEVELS
 from infogain.zoo.tasks import TASKS
 
@@ -18,10 +18,15 @@ DECODES, PROPOSITION = "decodes", "proposition"
 
 
 class UtilityStudy(Study):
+    """Fig. 6: the distribution of J."""
+
     name = "utility"
     title = "The distribution of J, and Proposition 1"
     source = "Fig. 6, App. C"
-    claim = "The 5th percentile of J is −5e-4: more than 95 % of the actions taken lie near the bound of 0 that Proposition 1 proves for the mean."
+    claim = (
+        "The 5th percentile of J is −5e-4: more than 95 % of the actions taken lie near the bound of 0 that "
+        "Proposition 1 proves for the mean."
+    )
     figure_size = (11.0, 4.4)
 
     def points(self, size: str) -> list[Point]:
@@ -52,8 +57,9 @@ class UtilityStudy(Study):
                 f"{s['count']:,}",
                 f"{s['quantiles'][5]:.2e}",
                 f"{s['quantiles'][50]:.2e}",
+                percent(s["near"]),
+                percent(s["positive"]),
             ]
-            + [percent(s["near"]), percent(s["positive"])]
             for row in pick(rows, part=DECODES)
             if (s := row.numbers.get("scores"))
         ]
@@ -88,7 +94,8 @@ class UtilityStudy(Study):
             style = {**nth(i), "marker": None}
             left.plot([100 * x for x in LEVELS], row["scores"]["quantiles"][::-1], **style, label=row["problems"])
         tidy(left, xlabel="actions, best first, %", ylabel="J (nats)", title="J of the actions taken (γ = .8)")
-        left.legend(frameon=False, loc="lower left")
+        if taken:
+            left.legend(frameon=False, loc="lower left")
         proved = [row for row in pick(rows, part=PROPOSITION) if "quantiles" in row.numbers]
         for i, row in enumerate(proved):
             style = {**nth(i), "marker": None}
@@ -98,9 +105,9 @@ class UtilityStudy(Study):
             right,
             xlabel="states and positions, best first, %",
             ylabel="mean J over tokens",
-            title="Proposition 1: never above 0",
+            title="Proposition 1: is it ever above 0?",
         )
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
         taken = [
@@ -121,7 +128,8 @@ class UtilityStudy(Study):
         for row in pick(rows, part=DECODES, γ=0.8):
             if s := row.numbers.get("scores"):
                 said.append(
-                    f"{row['problems']}: 5th percentile of J {s['quantiles'][5]:.1e}, {percent(s['near'])} % at or above −5e-4."
+                    f"{row['problems']}: 5th percentile of J {s['quantiles'][5]:.1e}; "
+                    f"{percent(s['near'])} % lie at −5e-4 or above."
                 )
         for row in pick(rows, part=PROPOSITION):
             if "largest" in row.numbers:

@@ -1,0 +1,273 @@
+"""Studies: every one runs end to end at its small size, resumes, and leaves files that can be read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from infogain import InputError, UnknownName
+from infogain.cli import main
+from infogain.studies import STUDIES, load_study, numbers, work
+from infogain.studies.cell import FIGURE, Cell
+from infogain.studies.decoding import batches, lines, run_cell
+from infogain.studies.estimate import seconds
+from infogain.studies.methods import METHODS, method_cell, recipe
+from infogain.studies.names import ORDER
+from infogain.studies.output import save
+from infogain.studies.page import build
+from infogain.studies.report import save_report
+from infogain.studies.run import main as run_program
+from infogain.studies.store import Store
+from infogain.studies.subject import Subject, find_folder
+from infogain.studies.watch import join_paths
+from infogain.zoo.folder import save_model
+from infogain.zoo.tasks import TASKS
+from infogain.zoo.trainer import Settings, Trainer
+from tests.parity.checkpoints import write_checkpoint
+
+SHAPE = Settings(layers=1, width=16, heads=2, intermediate=16)
+CPU = torch.device("cpu")
+CELL = Cell("sudoku", recipe(METHODS["info-gain"], 2), 2, (0, 1))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model")
+    save_model(path, Trainer(SHAPE, {}, CPU).averaged, columns=110)
+    return path
+
+
+@pytest.fixture(scope="module")
+def out(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every study at its small size, by the program that needs torch alone and then by the command."""
+    path = tmp_path_factory.mktemp("studies")
+    run_program(["--model", str(folder), "--out", str(path), "--size", "small", "--device", "cpu"])
+    result = CliRunner().invoke(main, ["study", "all", "-m", str(folder), "--out", str(path), "--size", "small"])
+    assert result.exit_code == 0, result.output
+    assert "report →" in result.output
+    return path
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_leaves_its_files(out: Path, folder: Path, name: str) -> None:
+    record = json.loads((out / f"{name}.json").read_text())
+    assert record["points"] == record["expected"] == len(record["rows"]) > 0
+    assert record["model"]["fingerprint"] == Subject(folder).fingerprint
+    assert record["tables"]
+    assert all(len(row) == len(grid["columns"]) for grid in record["tables"] for row in grid["rows"])
+    rows = list(csv.reader((out / f"{name}.csv").read_text().splitlines()))
+    assert len(rows) == len(record["rows"]) + 1
+    assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (out / f"{name}.svg").read_text()
+
+
+def test_the_report_holds_every_study_and_fetches_nothing(out: Path) -> None:
+    page = (out / "report.html").read_text()
+    assert "http" not in page
+    assert page.count("<figure>") == len(STUDIES)
+    assert all(f'<h2 id="{name}">' in page for name in STUDIES)
+    assert 'class="infogain-viewer"' in page
+
+
+def test_a_second_run_decodes_nothing(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "run_cell", lambda *_: pytest.fail("decoded again"))
+    before = (out / "cells.jsonl").read_text()
+    run_program(["--model", str(folder), "--out", str(out), "--size", "small", "--device", "cpu"])
+    assert (out / "cells.jsonl").read_text() == before
+
+
+def test_an_interrupted_file_is_mended(out: Path, tmp_path: Path) -> None:
+    text = (out / "cells.jsonl").read_text()
+    (tmp_path / "cells.jsonl").write_text(text[:-20])
+    store = Store(tmp_path)
+    assert len(store.cells) == text.count("\n") - 1
+    store.add("new", {}, "model", {"accuracy": 1.0})
+    assert Store(tmp_path).numbers("new") == {"accuracy": 1.0}
+
+
+def test_time_that_is_up_ends_the_run_between_cells(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["oneway", "--model", str(folder), "--out", str(tmp_path), "--size", "small", "--device", "cpu"]
+    run_program([*run, "--minutes", "1e-9"])
+    assert "oneway: 0 of 4 points" in capsys.readouterr().out
+    run_program([*run, "--plan"])
+    assert "4 cells to do" in capsys.readouterr().out
+
+
+def test_workers_change_nothing(folder: Path, tmp_path: Path) -> None:
+    subject, todo = Subject(folder, "cpu"), {"a": CELL, "b": replace(CELL, keep=("time",))}
+    for name, workers in (("alone", 1), ("two", 2)):
+        work.do(todo, subject, Store(tmp_path / name), lambda *_: None, workers)
+    alone, two = (Store(tmp_path / name).numbers("a") for name in ("alone", "two"))
+    assert alone["hits"] == two["hits"]
+    assert alone["entropy"] == pytest.approx(two["entropy"])
+
+
+def test_a_key_tells_recipes_seeds_and_models_apart() -> None:
+    others = [
+        replace(CELL, recipe=recipe(METHODS["info-gain"], 1)),
+        replace(CELL, seeds=(0,)),
+        replace(CELL, split="validation"),
+        replace(CELL, keep=("path",)),
+    ]
+    keys = {cell.key("model") for cell in [CELL, *others]} | {CELL.key("another")}
+    assert len(keys) == 6
+    assert CELL.key("model") == replace(CELL).key("model")
+
+
+def test_another_weight_is_another_model(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert Subject(tmp_path).fingerprint == Subject(folder).fingerprint
+    weights = bytearray((tmp_path / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (tmp_path / "model.safetensors").write_bytes(weights)
+    assert Subject(tmp_path).fingerprint != Subject(folder).fingerprint
+
+
+def test_numbers_do_not_depend_on_the_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, cell = Subject(folder, "cpu"), replace(CELL, problems=3, keep=("path", "scores"))
+    together = run_cell(subject, cell)
+    monkeypatch.setattr("infogain.studies.decoding.BUDGET", {"cpu": 2 * 17 * 8})
+    assert [len(batch) for batch in batches(cell, CPU)] == [2, 2, 2]
+    apart = run_cell(subject, cell)
+    assert apart["hits"] == together["hits"]
+    for name in ("entropy", "forwards", "token_forwards", "bypassed"):
+        assert apart[name] == pytest.approx(together[name])
+    assert apart["path"][-1] == pytest.approx(together["path"][-1], abs=1e-3)
+    assert together["path"][-1][1] == pytest.approx(together["entropy"], abs=1e-4)
+    assert len(together["scores"]["quantiles"]) == 101
+
+
+def test_every_problem_is_decoded_from_every_seed() -> None:
+    every = lines(CELL)
+    assert [(line.number, line.turn) for line in every] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    assert len({line.seed for line in every}) == 4
+    assert len(lines(replace(CELL, task="arithmetic", split=FIGURE))) == 4
+
+
+def test_a_cell_has_as_many_seeds_as_a_digit_counts() -> None:
+    with pytest.raises(InputError, match="1 to 9 seeds; got 10"):
+        replace(CELL, seeds=tuple(range(10)))
+
+
+def test_samplers_that_agree_without_temperature_share_a_cell() -> None:
+    cold = [method_cell(name, "sudoku", 1, 0.0, 5, (0, 1)) for name in ("confidence (top-1)", "confidence (drawn)")]
+    warm = [method_cell(name, "sudoku", 1, 0.7, 5, (0, 1)) for name in ("confidence (top-1)", "confidence (drawn)")]
+    assert cold[0] == cold[1]
+    assert cold[0].seeds == (0,)
+    assert warm[0] != warm[1]
+    assert warm[0].seeds == (0, 1)
+
+
+def test_full_size_keeps_the_promises_of_the_issue() -> None:
+    points = STUDIES["samplers"].points("full")
+    assert {point.labels["task"] for point in points} == set(TASKS)
+    assert all(point.cell.problems >= 500 for point in points)
+    assert all(len(point.cell.seeds) == 5 for point in points if point.labels["τ_token"] > 0)
+    assert {point.cell.split for point in points} == {"test"}
+    assert {point.cell.split for point in STUDIES["preset"].points("full")} == {"validation"}
+    assert 100 < sum(seconds(cell) for cell in {point.cell for point in points}) < 600
+    assert seconds(STUDIES["utility"].points("small")[-1].cell) > 0
+    assert set(ORDER) == set(STUDIES)
+
+
+def test_an_interval_is_over_problems() -> None:
+    share, low, high = numbers.clustered([5, 0] * 50, trials=5)
+    assert share == 0.5
+    assert high - low == pytest.approx(2 * 1.96 * 0.50252 / 10, rel=1e-3)
+    assert numbers.clustered([5, 0, 5, 0], 5)[1:] == (0.0, 1.0)
+    assert numbers.clustered([5] * 50, 5)[1:] == pytest.approx((0.9287, 1.0), abs=1e-3)
+    assert numbers.wilson(0.5, 100) == pytest.approx((0.4038, 0.5962), abs=1e-3)
+    assert numbers.wilson(0.0, 0) == (0.0, 1.0)
+    assert numbers.pooled([3.0, 4.0]) == 2.5
+    assert numbers.pearson([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert math.isnan(numbers.pearson([1, 1], [0, 1]))
+
+
+def test_paths_of_batches_are_averaged() -> None:
+    assert join_paths([(1, [1.0, 2.0], [0.5, 1.0]), (3, [1.0], [2.0])]) == [[0.0, 0.0], [1.0, 1.625], [1.25, 1.75]]
+
+
+def test_proposition_1_holds_on_the_exact_toys(folder: Path) -> None:
+    subject = Subject(folder, "cpu")
+    for toy in ("one-way", "judgement", "parity"):
+        cell = replace(CELL, task=f"toy:{toy}", problems=6, seeds=(0,), kind="proposition")
+        found = run_cell(subject, cell)
+        assert found["above_zero"] == 0
+        assert found["largest"] <= 1e-6
+
+
+def test_a_checkpoint_is_asked_in_chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
+    monkeypatch.setattr("infogain.studies.decoding.CHAT_LENGTH", 8)
+    folder = write_checkpoint(tmp_path / "llada", "llada")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_sequence_length": 256}))
+    subject = Subject(folder, "cpu")
+    found = run_cell(subject, replace(CELL, problems=1))
+    assert "asked in chat" in found["note"]
+    assert found["committed"] == 8
+    for kind in ("trace", "proposition"):
+        assert "note" in run_cell(subject, replace(CELL, kind=kind))
+    names = ["oneway", "judgement", "utility", "threshold"]
+    program = ["--model", str(folder), "--out", str(tmp_path / "out"), "--size", "small", "--device", "cpu"]
+    run_program([*names, *program])
+    out = CliRunner().invoke(main, ["study", *names, *program])
+    assert out.exit_code == 0, out.output
+    table = json.loads((tmp_path / "out" / "oneway.json").read_text())["tables"][0]
+    assert "–" in table["rows"][0]
+    assert "One problem, step by step" not in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_names_that_are_unknown_say_so(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="oneway"):
+        load_study("one-way")
+    with pytest.raises(Exception, match="no model of the zoo"):
+        find_folder("zoo:none")
+    with pytest.raises(Exception, match=r"config\.json"):
+        _ = Subject(tmp_path).fingerprint
+    shown = CliRunner().invoke(main, ["study"]).output
+    assert all(name in shown for name in STUDIES)
+
+
+def test_large_files_are_known_by_their_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Subject(folder).fingerprint
+    monkeypatch.setattr("infogain.studies.subject.WHOLE", 100)
+    monkeypatch.setattr("infogain.studies.subject.END", 50)
+    assert Subject(folder).fingerprint != whole
+
+
+def test_the_results_page_is_what_the_numbers_say(out: Path, tmp_path: Path) -> None:
+    assert "No full-size results" in build(tmp_path)
+    assert "No study has been run" in save_report(tmp_path).read_text()
+    page = build(out)
+    assert "## What reproduces" in page
+    assert "Beside Tables 2 and 3, K = 2" in page
+    assert all(f'<a id="{name}"></a>' in page for name in STUDIES)
+    docs = Path(__file__).parents[2] / "docs"
+    assert (docs / "results.md").read_text(encoding="utf-8") == build(docs / "results")
+
+
+def test_without_matplotlib_there_is_no_figure(
+    out: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    subject, study = Subject(folder, "cpu"), STUDIES["beam"]
+    rows = work.finished(study.points("small"), subject, Store(out))
+    assert [path.suffix for path in save(study, rows, "small", subject, tmp_path)] == [".json", ".csv"]
+    save(study, [], "small", subject, tmp_path)
+    assert "0 of 4 points so far" in save_report(tmp_path).read_text()
