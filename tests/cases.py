@@ -102,10 +102,10 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
         self.prefills += 1
         self.columns_read += int(canvas.length.sum())
-        return self.model.prefill(canvas, start, width)
+        return self.model.prefill(canvas, start, width, end)
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
         self.evaluations.append(tokens)

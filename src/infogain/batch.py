@@ -66,11 +66,12 @@ class Batch:
         if not opening:
             return
         canvas = reduce(Canvas.join, (rows.canvas for _, rows in opening))
-        start = [run.groups[g].now.start for run, rows in opening for g in rows.members]
+        groups = [run.groups[g] for run, rows in opening for g in rows.members]
+        start = [group.now.start for group in groups]
         if past:
             context, logits = cast("BlockCausal", self.model).append(canvas, start, self.width, past)
         else:
-            context, logits = self.model.prefill(canvas, start, self.width)
+            context, logits = self.model.prefill(canvas, start, self.width, [g.now.start + g.width for g in groups])
         if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
             raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
         p = self._marginals(logits, len(start))
@@ -125,7 +126,7 @@ class Batch:
         return [run.result(self.calls) for run in self.runs]
 
     def _columns(self, group: Group) -> tuple[int, int]:
-        return self.model.columns(group.length, group.now.start, self.width)
+        return self.model.columns(group.length, group.now.start, group.width)
 
     def _marginals(self, logits: Tensor, rows: int) -> Marginals:
         self.calls += 1

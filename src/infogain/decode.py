@@ -20,6 +20,7 @@ from infogain.recipe import Recipe
 from infogain.result import Result
 from infogain.samplers import Sampler
 from infogain.schedule import Schedule
+from infogain.text import TextModel
 from infogain.trace import StepEvent
 
 Observer = Callable[[StepEvent], None]
@@ -27,7 +28,7 @@ MEMBERS = ("mask_id", "vocab_size", "attention_block", "device", "columns", "pre
 
 
 def decode(
-    model: Denoiser,
+    model: Denoiser | TextModel,
     canvas: Canvas,
     sampler: Sampler | str | Mapping[str, Any] = "info-gain",
     *,
@@ -42,7 +43,7 @@ def decode(
 ) -> Result:
     """Fill every mask of the canvas.
 
-    model     anything with the members of `models.Denoiser`, a checkpoint or a wrapped module for example
+    model     what `infogain.load` returns, or anything with the members of `models.Denoiser`
     canvas    rows with masks: Canvas.from_prompts(prompts, length, mask_id) or Canvas.infill(rows, mask_id)
     sampler   a sampler, its name, or a table of its name and options
     schedule  tokens per step, or a schedule: TokensPerStep(k), Steps(count, "linear" or "cosine")
@@ -61,9 +62,11 @@ def decode(
 
 @torch.inference_mode()
 def decode_lanes(
-    model: Denoiser, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
+    model: Denoiser | TextModel, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
 ) -> list[Result]:
     """Decode lanes with different recipes in one batch: each proposes and scores, all are evaluated together."""
+    if isinstance(model, TextModel):
+        model = model.model
     if lacking := [name for name in MEMBERS if not hasattr(model, name)]:
         raise InputError(
             f"a model needs {', '.join(MEMBERS)} and __call__; {type(model).__name__} lacks {', '.join(lacking)}. "

@@ -91,9 +91,11 @@ class Pair:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.cached, name)
 
-    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[PairContext, Tensor]:
-        context, logits = self.cached.prefill(canvas, start, width)
-        exact, _ = self.exact.prefill(canvas, start, width)
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[PairContext, Tensor]:
+        context, logits = self.cached.prefill(canvas, start, width, end)
+        exact, _ = self.exact.prefill(canvas, start, width, end)
         _, masked = canvas.view(context.start, width)
         return PairContext(context, exact, masked.sum(-1)), logits
 

@@ -97,6 +97,7 @@ class Group:
     prompt: int
     copy: int
     length: int  # columns of its row
+    width: int  # of its blocks
     blocks: deque[Block]  # still to come
     now: Block = Block(0, 0, 0)
     kept: int = 0  # where the block before began
@@ -123,11 +124,12 @@ def make_groups(lane: Lane, aligned: bool) -> Iterator[tuple[Group, int]]:
     rows = zip(lane.canvas.masked.tolist(), lane.canvas.length.tolist(), strict=True)
     for prompt, (masked, length) in enumerate(rows):
         masks = split_blocks(masked, width, aligned)
+        own = width if aligned else min(width, max(1, _span(masked)))  # a longer row beside it must not matter
         steps = recipe.schedule.allot(list(masks.values()))
         blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
         for copy, seed in enumerate(seeds[prompt]):
             queue = deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed))
-            yield Group(prompt, copy, length, queue), seed
+            yield Group(prompt, copy, length, own, queue), seed
 
 
 def _shuffled(blocks: list[Block], seed: int) -> list[Block]:

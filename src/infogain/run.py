@@ -57,6 +57,7 @@ class Run:
         self.done = 0  # masks filled, or skipped after an EOS
         self.canvas = lane.canvas.to(device)
         self.generated = self.canvas.masked  # [P, L]
+        self.holes = lane.canvas.masked.tolist() if lane.stop else []  # the same, known to the host
         self.eos_ids = upload(lane.recipe.eos_ids, device) if lane.recipe.eos_ids else None
         self.z: State | None = None
         self.members: list[int] = []  # group of each row of z: what z.group says, known to the host
@@ -280,7 +281,7 @@ class Run:
         assert self.lane.stop is not None
         prompts = [self.groups[g].prompt for g in members]
         written = [
-            [token for token, new in zip(row, self.generated[prompt].tolist(), strict=False) if new]
+            [token for token, new in zip(row, self.holes[prompt], strict=False) if new]
             for row, prompt in zip(canvas.tokens.tolist(), prompts, strict=True)
         ]
         ends = [row.index(canvas.mask_id) if canvas.mask_id in row else len(row) for row in written]

@@ -172,8 +172,8 @@ def test_what_a_model_says_of_known_columns_does_not_matter() -> None:
     """Only the masked columns must hold a distribution."""
 
     class Careless(Counting):
-        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
-            context, logits = self.model.prefill(canvas, start, width)
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
+            context, logits = self.model.prefill(canvas, start, width, end)
             _, masked = canvas.view(torch.tensor(start), width)
             return context, logits.masked_fill(~masked[..., None], torch.nan)
 
@@ -262,8 +262,8 @@ def test_common_mistakes_are_named() -> None:
             return (super().__call__(tokens, context, row, most),)
 
     class Stateless(Counting):
-        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
-            return {}, super().prefill(canvas, start, width)[1]
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
+            return {}, super().prefill(canvas, start, width, end)[1]
 
     with pytest.raises(ContractError, match="it returned tuple"):
         infogain.decode(Tupled(MODEL), canvas)

@@ -61,8 +61,8 @@ def test_fewer_steps_than_tokens_and_uneven_blocks_drop_nothing(sampler: Sampler
 class LovesMask(Counting):
     """A model that puts almost all its probability on the mask token."""
 
-    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
-        context, logits = self.model.prefill(canvas, start, width)
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
+        context, logits = self.model.prefill(canvas, start, width, end)
         return context, self._tempt(logits)
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
@@ -160,8 +160,8 @@ def test_a_context_is_never_written() -> None:
     contexts: list[tuple[Any, Tensor]] = []
 
     class Watched(Counting):
-        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
-            context, logits = self.model.prefill(canvas, start, width)
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
+            context, logits = self.model.prefill(canvas, start, width, end)
             contexts.append((context, context.agrees.clone()))
             return context, logits
 

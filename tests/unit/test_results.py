@@ -194,8 +194,8 @@ def test_rows_that_wait_for_their_next_block_are_kept_when_decoding_breaks_off()
     """The first row is at its second block while the other is still in its first: then the prefill breaks."""
 
     class Breaks(Counting):
-        def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> Any:
-            context, logits = super().prefill(canvas, start, width)
+        def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
+            context, logits = super().prefill(canvas, start, width, end)
             return context, logits if self.prefills == 1 else logits[:, :-1]
 
     mask = MODEL.mask_id

@@ -25,7 +25,7 @@ from infogain.studies.page import build
 from infogain.studies.report import save_report
 from infogain.studies.run import main as run_program
 from infogain.studies.store import Store
-from infogain.studies.subject import Subject, find_folder
+from infogain.studies.subject import Subject
 from infogain.studies.watch import join_paths
 from infogain.zoo.folder import save_model
 from infogain.zoo.tasks import TASKS
@@ -236,8 +236,8 @@ def test_a_checkpoint_is_asked_in_chat(tmp_path: Path, monkeypatch: pytest.Monke
 def test_names_that_are_unknown_say_so(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="oneway"):
         load_study("one-way")
-    with pytest.raises(Exception, match="no model of the zoo"):
-        find_folder("zoo:none")
+    with pytest.raises(Exception, match="unknown zoo model"):
+        Subject("zoo:none")
     with pytest.raises(Exception, match=r"config\.json"):
         _ = Subject(tmp_path).fingerprint
     shown = CliRunner().invoke(main, ["study"]).output

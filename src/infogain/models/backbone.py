@@ -67,6 +67,27 @@ class BackboneContext:
         return replace(self, layers=layers, width=max(self.width, other.width), **wide, **rest)
 
 
+class Earlier:
+    """What a block-causal model keeps of the columns before `since`, and how a layer goes on from it."""
+
+    def __init__(self, past: Past | None, since: Tensor, old: int, size: int) -> None:
+        """`old` and `size`: columns kept of the widest row, before and after."""
+        self.past, self.old = past, old
+        at = torch.arange(max(old, size), device=since.device)[None]
+        self.seen = at[:, :old] < since[:, None]  # [C, old]
+        # where each column to keep stands once the new ones are appended to the old; past a row's own, anywhere
+        self.place = torch.where(at < since[:, None], at, old + at - since[:, None])[:, :size]  # [C, size]
+
+    def merge(self, layer: int, own: Keys) -> tuple[Keys, Keys]:
+        """What to attend over, and what to keep. One layer's copies live at a time."""
+        if self.past is None or self.old == 0:
+            return own, Keys(*(y[:, :, : self.place.shape[1]] for y in own))
+        before = self.past.context.layers[layer]
+        every = own.after(Keys(*(y[self.past.row, :, : self.old] for y in before)))
+        place = self.place.clamp(max=every.k.shape[2] - 1)[:, None, :, None]
+        return every, Keys(*(y.gather(2, place.expand(-1, y.shape[1], -1, y.shape[3])) for y in every))
+
+
 class Backbone:
     """A checkpoint ready to decode."""
 
@@ -102,26 +123,19 @@ class Backbone:
         return self.transformer.norm.weight.device
 
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
-        first, last = self._window(length, start, width)
+        first, last = self._window(length, start, start + width)
         return min(start + width, length) if self.attention_block else length, last - first
 
-    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
-        return self._open(canvas, start, width, past)
-
-    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
-        return self._open(canvas, start, width, None)
-
-    def _open(
-        self, canvas: Canvas, start: Sequence[int], width: int, past: Past | None
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[BackboneContext, Tensor]:
-        windows = [self._window(canvas.tokens.shape[1], at, width) for at in start]
-        begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
         if self.attention_block:
-            since, x, layers, frozen = self._go_on(canvas, start, width, past)
-        else:
-            since, column = torch.zeros_like(begin), torch.arange(canvas.tokens.shape[1], device=self.device)[None]
-            x, layers = self.transformer.prefill(canvas.tokens, column, canvas.inside[:, None])
-            frozen = canvas.inside & ((column < first[:, None]) | (column >= last[:, None]))
+            return self._open(canvas, start, width, None)
+        columns = canvas.tokens.shape[1]
+        windows = [self._window(columns, a, b) for a, b in zip(start, end or [a + width for a in start], strict=True)]
+        begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
+        column = torch.arange(columns, device=self.device)[None]
+        x, layers = self.transformer.prefill(canvas.tokens, column, canvas.inside[:, None])
         context = BackboneContext(
             layers=[] if self.cache == "none" else layers,
             tokens=canvas.tokens,
@@ -129,38 +143,44 @@ class Backbone:
             start=begin,
             first=first,
             last=last,
-            frozen=frozen,
+            frozen=canvas.inside & ((column < first[:, None]) | (column >= last[:, None])),
             width=max(b - a for a, b in windows),
         )
-        return context, self._read(x, begin, since, width)
+        return context, self._read(x, begin, torch.zeros_like(begin), width)
 
-    def _go_on(
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
+        return self._open(canvas, start, width, past)
+
+    def _open(
         self, canvas: Canvas, start: Sequence[int], width: int, past: Past | None
-    ) -> tuple[Tensor, Tensor, list[Keys], Tensor]:
+    ) -> tuple[BackboneContext, Tensor]:
         """Block-causal: one forward from where the finished block began to the end of the one that opens.
 
         No block sees what comes after it, so what is kept of earlier blocks stays exact, and nothing further is run.
-        Returns the first column of each row that ran, its activations, and all that lies before the opening block.
+        Keys and values are kept of the columns before the opening block, each in its own place.
         """
         kept = past.kept if past else [0] * len(start)
-        finished = max(at - before for at, before in zip(start, kept, strict=True))
-        since = upload(kept, self.device)
-        tokens, _ = canvas.view(since, finished + width)
-        column = block_columns(since, finished + width)  # [C, S]
-        inside, block = column < canvas.length[:, None], column // width
-        visible = inside[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
-        done = inside & (column < upload(start, self.device)[:, None])
-        if past is None:
-            x, layers = self.transformer.prefill(tokens, column, visible)
-            before = done[:, :0]
-        else:
-            earlier = [Keys(keys.k[past.row], keys.v[past.row]) for keys in past.context.layers]
-            before = past.context.frozen[past.row]
-            seen = before[:, None].expand(-1, column.shape[1], -1)
-            x, layers = self.transformer.prefill(tokens, column, torch.cat([seen, visible], -1), earlier)
-        columns = before.shape[1] + finished
-        layers = [Keys(keys.k[:, :, :columns], keys.v[:, :, :columns]) for keys in layers]
-        return since, x, layers, torch.cat([before, done[:, :finished]], -1)
+        span = max(at - before for at, before in zip(start, kept, strict=True)) + width
+        begin, since = upload(start, self.device), upload(kept, self.device)
+        column = block_columns(since, span)  # [C, S]
+        block = column // width
+        own = (column < canvas.length[:, None])[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
+        earlier = Earlier(past, since, max(kept), max(start))
+        seen = earlier.seen[:, None].expand(-1, span, -1)
+        x, layers = self.transformer.prefill(
+            canvas.view(since, span)[0], column, torch.cat([seen, own], -1), earlier.merge
+        )
+        context = BackboneContext(
+            layers=layers,
+            tokens=canvas.tokens,
+            length=canvas.length,
+            start=begin,
+            first=begin,
+            last=begin + width,
+            frozen=torch.arange(max(start), device=self.device) < begin[:, None],
+            width=width,
+        )
+        return context, self._read(x, begin, since, width)
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         start, first = context.start[row], context.first[row]
@@ -174,10 +194,10 @@ class Backbone:
         x = self.transformer(window, column, live[:, None], shared)
         return self._read(x, start, first, tokens.shape[1])
 
-    def _window(self, columns: int, start: int, width: int) -> Window:
+    def _window(self, columns: int, start: int, end: int) -> Window:
         """The live columns of a block. Where logits are shifted, the column before it is read too, so it stays live."""
         first = max(start - 1, 0) if self.spec.shift else start
-        return CACHES[self.cache](columns, first, start + width)
+        return CACHES[self.cache](columns, first, end)
 
     def _read(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
         """The block's logits from activations of columns that begin at `first`. -> [B, W, V]"""

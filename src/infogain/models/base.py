@@ -49,8 +49,13 @@ class Denoiser(Protocol):
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         """Columns that run through the model to open a block in a row of this length, and for each candidate there."""
 
-    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[Any, Tensor]:
-        """Open a block at each row's start: its Context, and the block's logits. -> [C], [C, W, V]"""
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[Any, Tensor]:
+        """Open a block at each row's start: its Context, and the block's logits. -> [C], [C, W, V]
+
+        `width` is that of the widest block in the batch; a row's own ends before `end` (unset: start + width).
+        """
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
         """Logits of candidate blocks, each over the context row it names. [M, W], [M] -> [M, W, V]

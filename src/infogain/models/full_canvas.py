@@ -48,7 +48,9 @@ class FullCanvas:
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         return length, length
 
-    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[FullCanvasContext, Tensor]:
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[FullCanvasContext, Tensor]:
         context = FullCanvasContext(canvas, upload(start, self.device))
         return context, self._block_logits(canvas, context.start, width)
 

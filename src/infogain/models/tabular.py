@@ -82,7 +82,9 @@ class Tabular:
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[TabularContext, Tensor]:
         return self.prefill(canvas, start, width)
 
-    def prefill(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[TabularContext, Tensor]:
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[TabularContext, Tensor]:
         columns = canvas.tokens.shape[1]
         if columns > self.length:
             raise InputError(f"this table holds {self.length} columns; the canvas has {columns}. Shorten the canvas.")

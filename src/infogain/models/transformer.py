@@ -7,7 +7,7 @@ heads, D head dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -42,6 +42,9 @@ class Shared:
     place: Tensor  # [B] where in the flattened grid each query row stands
 
 
+Merge = Callable[[int, Keys], tuple[Keys, Keys]]  # (layer, its own keys) -> what to attend over, what to keep
+
+
 class Transformer(nn.Module):
     def __init__(self, spec: Spec) -> None:
         super().__init__()
@@ -65,14 +68,15 @@ class Transformer(nn.Module):
         return self._run(tokens, column, mix)
 
     def prefill(
-        self, tokens: Tensor, column: Tensor, visible: Tensor, earlier: Sequence[Keys] = ()
+        self, tokens: Tensor, column: Tensor, visible: Tensor, merge: Merge | None = None
     ) -> tuple[Tensor, list[Keys]]:
-        """The same, and every layer's keys and values: those of `earlier` columns of the row, then its own."""
+        """The same, and what is kept of every layer's keys and values. `visible` is over all that `merge` gives."""
         kept: list[Keys] = []
 
         def mix(i: int, q: Tensor, own: Keys) -> Tensor:
-            kept.append(own.after(earlier[i]) if earlier else own)
-            return attend(q, kept[i], visible)
+            every, keep = merge(i, own) if merge else (own, own)
+            kept.append(keep)
+            return attend(q, every, visible)
 
         return self._run(tokens, column, mix), kept
 
@@ -148,11 +152,18 @@ def rotate(x: Tensor, angles: tuple[Tensor, Tensor], in_float32: bool) -> Tensor
     return (y * cos + torch.cat([-second, first], -1) * sin).to(x.dtype)
 
 
-def attend(q: Tensor, own: Keys, visible: Tensor | None) -> Tensor:
-    """Attention among a row's own columns. [B, H, Q, D]"""
-    grouped = q.shape[1] != own.k.shape[1]
+def attend(q: Tensor, keys: Keys, visible: Tensor | None) -> Tensor:
+    """Attention of a row's columns over keys of its own. [B, H, Q, D]
+
+    Heads that share a key head are folded into the query axis: no fused kernel takes both groups and a mask.
+    """
+    rows, heads, columns, dim = q.shape
+    kv = keys.k.shape[1]
+    folded = q.reshape(rows, kv, -1, dim)
+    if visible is not None and visible.shape[1] > 1:
+        visible = visible.repeat(1, heads // kv, 1)
     mask = None if visible is None else visible[:, None]
-    return F.scaled_dot_product_attention(q, own.k, own.v, attn_mask=mask, enable_gqa=grouped)
+    return F.scaled_dot_product_attention(folded, *keys, attn_mask=mask).reshape(rows, heads, columns, dim)
 
 
 def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
