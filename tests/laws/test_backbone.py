@@ -151,8 +151,9 @@ def test_the_count_of_keys_sees_a_copy_per_candidate(monkeypatch: pytest.MonkeyP
     row = torch.zeros(8, dtype=torch.int64)
 
     def copying(q: Tensor, own: Any, visible: Tensor, shared: Any, index: int) -> Tensor:
-        copied = shared.layers[index].k[row]
-        return original(q, own, visible, shared, index) + 0 * copied.sum()
+        copied: Tensor = shared.layers[index].k[row]
+        mixed: Tensor = original(q, own, visible, shared, index)
+        return mixed + 0 * copied.sum()
 
     original = transformer.attend_shared
     monkeypatch.setattr(transformer, "attend_shared", copying)
