@@ -61,6 +61,11 @@ def chat(source: Source, length: int | None, system: str | None, settings: Setti
         pass
 
 
+for param in chat.params:
+    if isinstance(param, click.Option) and param.name == "name":  # the package's own model has no template
+        param.help, param.show_default = "folder or hub id of a checkpoint with a chat template  [required]", False
+
+
 def _ask(console: Console) -> str:
     try:
         return console.input("› ")
