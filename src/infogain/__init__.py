@@ -11,7 +11,15 @@ from infogain import models, samplers
 from infogain.canvas import Canvas
 from infogain.config import load_recipe, save_recipe
 from infogain.decode import decode, decode_lanes
-from infogain.errors import ContractError, InfoGainError, InputError, NumericsError, OptionError, UnknownName
+from infogain.errors import (
+    ContextError,
+    ContractError,
+    InfoGainError,
+    InputError,
+    NumericsError,
+    OptionError,
+    UnknownName,
+)
 from infogain.generate import Generation, generate, infill
 from infogain.lane import Lane
 from infogain.load import load
@@ -25,6 +33,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Canvas",
+    "ContextError",
     "ContractError",
     "Generation",
     "InfoGainError",

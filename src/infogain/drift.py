@@ -126,7 +126,9 @@ class Pair:
 def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, observe: Observer | None = None) -> Drift:
     """Decode a job with the model's cache, checking every canvas it evaluates, and again without a cache."""
     cached = model.model
-    if not isinstance(cached, Backbone) or cached.attention_block:
+    if not isinstance(cached, Backbone):
+        raise InputError("drift is for models with a cache; masked LMs of transformers run without one.")
+    if cached.attention_block:
         raise InputError("drift is for models that attend everywhere; a block-causal model's cache is exact.")
     if cached.cache == "none":
         raise InputError("drift compares a cache with none; this model was loaded without one. Use cache='dual'.")

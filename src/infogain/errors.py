@@ -2,6 +2,7 @@
 
 InfoGainError
 ├── InputError (ValueError)          a canvas, prompt or argument that cannot be decoded
+│   ├── ContextError                 a text longer than the model's context
 │   └── OptionError                  an option of a sampler, schedule or recipe
 │       └── UnknownName              a name nobody registered; suggests the nearest
 ├── ContractError (RuntimeError)     a sampler or model broke the promise it makes to the loop
@@ -26,6 +27,10 @@ class InfoGainError(Exception):
 
 class InputError(InfoGainError, ValueError):
     """Input that cannot be decoded; raised before any model call."""
+
+
+class ContextError(InputError):
+    """A text, with what is to be written, that has more columns than the model's context."""
 
 
 class OptionError(InputError):

@@ -23,7 +23,7 @@ DTYPES = {
     "float16": torch.float16,
     "fp16": torch.float16,
 }
-HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 ZOO = "zoo:"
 FILES = ["*.json", "*.safetensors", "*.txt", "*.jinja"]  # of a checkpoint; its remote code is not needed
 
@@ -62,11 +62,16 @@ def load(
 
 def find_checkpoint(name: str | Path, revision: str | None = None, files: list[str] = FILES) -> Path:
     """The folder of a checkpoint, fetched from the hub where it is no local one."""
+    path = Path(name)
+    local = str(name).startswith(ZOO) or (str(name) != "" and path.is_dir())
+    if local and revision is not None:
+        raise InputError(f"a revision is of a hub id; {str(name)!r} is none, and came with {revision!r}. Drop it.")
     if str(name).startswith(ZOO):
         return zoo_folder(str(name).removeprefix(ZOO))
-    path = Path(name)
-    if path.is_dir():
+    if local:
         return path
+    if isinstance(name, Path) or str(name).startswith(("./", "../", "/", "~")) or not name:
+        raise InputError(f"a path must lead to the folder of a checkpoint; there is no such folder: {str(name)!r}.")
     if not HUB_ID.fullmatch(str(name)):
         raise InputError(
             f"a model is a folder that exists, a hub id such as GSAI-ML/LLaDA-8B-Instruct, or zoo:tiny-reason; "
@@ -117,4 +122,6 @@ def as_device(device: str | torch.device | None) -> torch.device:
         raise InputError(f"device must be one torch knows, such as cpu or cuda:0; got {device!r}.") from error
     if place.type == "cuda" and not torch.cuda.is_available():
         raise InputError(f"device {device!s} needs a CUDA build of torch and a GPU; none is found. Use device='cpu'.")
+    if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
+        raise InputError(f"device {device!s} must be one of the {torch.cuda.device_count()} GPUs found. Count from 0.")
     return place

@@ -34,7 +34,7 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> list[int]: ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these tokens, special ones left out."""
+        """The text of these tokens. Special ones are left out, unless they are characters, as an Alphabet's are."""
 
     def word(self, token: int) -> str:
         """One token as people may look at it."""
@@ -57,7 +57,7 @@ class HubTokenizer:
 
     def __init__(self, tokenizer: Any, eos_ids: Sequence[int] = (), template: str | None = None) -> None:
         self.tokenizer = tokenizer
-        self.template = template or tokenizer.chat_template
+        self.template = template  # unset: the tokenizer's own, or that of several which it calls the default
         own = (tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
         self.eos_ids = tuple(dict.fromkeys(token for token in (*eos_ids, *own) if token is not None))
         bare, framed = (tokenizer.encode("a", add_special_tokens=special) for special in (False, True))
@@ -66,7 +66,8 @@ class HubTokenizer:
 
     @property
     def chats(self) -> bool:
-        return self.template is not None
+        own = self.tokenizer.chat_template
+        return bool(self.template or ("default" in own if isinstance(own, dict) else own))
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infogain import Trace
-from infogain.cli.chat import Talk
+from infogain.cli.chat import Talk, _ask
 from tests.e2e.test_cli import TERMINAL, ok, refused, run
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
 
@@ -57,8 +57,17 @@ def test_texts_and_traces_go_to_files_and_files_are_not_overwritten(folders: dic
     trace = Trace.load(tmp_path / "t" / "0000.jsonl")
     assert trace.words is not None
     assert [trace.words[token] for token in trace.rows[0]]
-    assert "would be lost" in refused(*flags)
+    assert "texts.jsonl exists, and what it holds would be lost" in refused(*flags)
     assert out.read_text() == kept
+    message = refused("view", out)
+    assert "holds texts, as generate writes them" in message
+    assert "--traces" in message
+    assert "holds texts" in refused("replay", out)
+    out.unlink()
+    assert "0000.jsonl exists, and what it holds would be lost" in refused(*flags)
+    assert "needs a folder that exists" in refused(
+        "generate", "x", "-m", "nowhere", "--out", tmp_path / "no" / "x.jsonl"
+    )
     ok(*flags, "--overwrite")
     ok("view", tmp_path / "t" / "0000.jsonl", "--out", tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size > 1000
@@ -101,6 +110,30 @@ def test_the_model_may_come_from_the_environment(folders: dict[str, Path]) -> No
     assert lines(ok("generate", "hi", "--length", 2, "--ignore-eos", env=environment))[0]["finish"] == "length"
 
 
+def test_a_model_that_nobody_named_is_said() -> None:
+    result = run("generate", "S14", "--length", 2)
+    assert result.exit_code == 0
+    assert result.stderr == "model: zoo:tiny-reason, which comes with the package; --model names another\n"
+    assert "model:" not in run("generate", "S14", "--length", 2, "-m", "zoo:tiny-reason").stderr
+
+
+def test_stop_strings_batches_and_chats_have_flags(folders: dict[str, Path], tmp_path: Path) -> None:
+    flags = ["-m", folders["llada"], "--length", 6, "--ignore-eos", "--sampler", "entropy"]
+    asked = ("generate", "the cat", "hello", "dogs")
+    texts = {line["number"]: line for line in lines(ok(*asked, *flags))}
+    alone = {line["number"]: line for line in lines(ok(*asked, *flags, "--batch-size", 1))}
+    assert {i: line["tokens"] for i, line in texts.items()} == {i: line["tokens"] for i, line in alone.items()}
+    letter = texts[0]["text"][1]
+    stopped = lines(ok(*asked[:2], *flags, "--stop", letter, "--stop", "no such text"))[0]
+    assert (stopped["text"], stopped["finish"]) == (texts[0]["text"].partition(letter)[0], "stop")
+    assert "at least one character" in refused(*asked, "-m", "nowhere", "--stop", "")
+    columns = []
+    for flag in (["--plain"], ["--chat"], ["--system", "be"]):
+        ok(*asked[:2], *flags, *flag, "--traces", tmp_path, "--overwrite")
+        columns.append(len(Trace.load(tmp_path / "0000.jsonl").canvas[0]))
+    assert columns[0] < columns[1] < columns[2]
+
+
 # infill, compare, inspect, drift
 
 
@@ -112,6 +145,50 @@ def test_infill_keeps_what_was_given(folders: dict[str, Path]) -> None:
     assert "needs a [MASK]" in refused("infill", "no hole", "-m", folders["llada"])
     chat = '{"messages": [{"role": "user", "content": "hello"}]}'
     assert "a conversation has no place" in refused("infill", "-m", folders["llada"], input=chat)
+    assert "here none does" in refused("infill", "[MASK]", "-m", folders["llada"], "--eos-ids", 3)
+    assert "infogain infill" in refused("generate", "the <|mdm_mask|>", "-m", folders["llada"])
+    assert ok("infill", "S14_____1_13_2__4", "--sampler", "entropy").startswith("S14")
+
+
+def test_ignoring_eos_wins_over_a_recipe(folders: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text("block = 2\neos_ids = [5, 6]\n")
+    flags = ["-m", folders["llada"], "--length", 4, "--recipe", tmp_path / "r.toml"]
+    assert lines(ok("generate", "hi", *flags))[0]["recipe"]["eos_ids"] == [5, 6]
+    assert "eos_ids" not in lines(ok("generate", "hi", *flags, "--ignore-eos"))[0]["recipe"]
+
+
+def test_help_tells_what_unset_means() -> None:
+    text = " ".join(ok("generate", "--help").split())
+    assert "unset: 16, or the width a block-causal model was trained with" in text
+    assert "unset: dual, for zoo models none" in text
+    assert "unset: all of them (global)" in " ".join(ok("toy", "--help").split())
+
+
+@pytest.mark.parametrize("sampler", [["entropy"], ["best-of-n", "--n", 3]])
+def test_the_bar_moves_to_its_end(
+    sampler: list[object], folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals: list[float] = []
+    done: list[float] = []
+    monkeypatch.setattr("rich.progress.Progress.add_task", lambda self, text, total: totals.append(total))
+    monkeypatch.setattr("rich.progress.Progress.update", lambda self, task, completed: done.append(completed))
+    ok(
+        "generate",
+        "the cat",
+        "a",
+        "dogs",
+        "-m",
+        folders["llada"],
+        "--length",
+        6,
+        "--batch-size",
+        2,
+        "--sampler",
+        *sampler,
+    )
+    assert totals == [18 * (1 if len(sampler) == 1 else 3)]
+    assert done == sorted(done)
+    assert done[-1] == totals[0]
 
 
 @pytest.mark.parametrize("columns", ["120", "70"])
@@ -135,7 +212,39 @@ def test_compare_shows_texts_and_costs(columns: str, folders: dict[str, Path], t
 def test_compare_refuses_flags_that_nobody_takes() -> None:
     assert "unknown sampler" in refused("compare", "x", "--samplers", "entropy,inf", "-m", "nowhere")
     assert "none of entropy takes --bound" in refused("compare", "x", "--samplers", "entropy", "--bound", 1, "-m", "n")
-    assert "got --sampler" in refused("compare", "x", "--sampler", "entropy", "-m", "nowhere")
+    assert "none of entropy takes --base" in refused("compare", "x", "--samplers", "entropy", "--base", "eb", "-m", "n")
+    assert "No such option '--sampler'" in run("compare", "x", "--sampler", "entropy", "-m", "nowhere").stderr
+    assert "--sampler " not in ok("compare", "--help")
+
+
+def test_compare_passes_on_what_each_sampler_takes(folders: dict[str, Path], tmp_path: Path) -> None:
+    """Options without a default too, those of a recipe file's sampler, and the base of the one that has one."""
+    recipe, out = tmp_path / "r.toml", tmp_path / "c.json"
+    recipe.write_text('block = 4\n[sampler]\nname = "eb"\nbound = 0.25\n')
+    flags = [
+        "--top-p",
+        0.9,
+        "--top-k",
+        7,
+        "--variant",
+        "original",
+        "--epsilon",
+        0.5,
+        "--base",
+        "entropy",
+        "--base.top-k",
+        3,
+    ]
+    names = "eb,klass,best-of-n"
+    shown = ["compare", "the cat", "--samplers", names, "-m", folders["llada"], "--length", 4, "--recipe", recipe]
+    ok(*shown, *flags, "--out", out)
+    eb, klass, best = (line["recipe"]["sampler"] for line in json.loads(out.read_text()))
+    assert (eb["bound"], eb["top_p"], eb["top_k"]) == (0.25, 0.9, 7)
+    assert (klass["epsilon"], klass["top_k"]) == (0.5, 7)
+    assert (best["base"]["name"], best["base"]["top_k"]) == ("entropy", 3)
+    assert "would be lost" in refused(*shown, *flags, "--out", out)
+    assert "needs a folder that exists" in refused(*shown, *flags, "--out", tmp_path / "no" / "c.json")
+    ok(*shown, *flags, "--out", out, "--overwrite")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -161,6 +270,8 @@ def test_inspect_tells_what_is_missing(folders: dict[str, Path], tmp_path: Path)
 def test_drift_reports_by_age_and_draws(folders: dict[str, Path], tmp_path: Path) -> None:
     flags = ["drift", "the cat", "-m", folders["llada"], "--length", 6, "--block", 3, "--sampler", "entropy"]
     text = ok(*flags, "--out", tmp_path)
+    assert "drift.json exists" in refused(*flags, "--out", tmp_path)
+    ok(*flags, "--out", tmp_path, "--overwrite")
     report = json.loads((tmp_path / "drift.json").read_text())
     assert list(report["by_age"]) == ["1", "2"]
     assert report["by_age"]["1"]["canvases"] == 2
@@ -176,7 +287,10 @@ def test_drift_reports_by_age_and_draws(folders: dict[str, Path], tmp_path: Path
 
 def test_chat_answers_what_is_piped_in(folders: dict[str, Path]) -> None:
     said = "the cat\n/seed 4\n/sampler entropy\n/sampler nobody\n/seed x\n/help\nhello\n/reset\n/exit\n"
+    said = said.replace("/help", "/seed --5\n/seed ²\n/seed 99999999999999999999\n/hlep\n/help")
     text = ok("chat", "-m", folders["sdar"], "--length", 5, "--system", "be", input=said)
+    assert text.count("whole number of 64 bits") == 4
+    assert "unknown command '/hlep'; /help lists" in text
     assert text.count("tokens,") == 2
     for part in ("The seed is 4.", "From now on: entropy.", "unknown sampler", "whole number", "forgotten"):
         assert part in text
@@ -203,6 +317,35 @@ def test_a_talk_remembers_what_was_said(folders: dict[str, Path]) -> None:
     assert not talk.turn("/exit")
 
 
+def test_a_full_context_and_an_interrupt_leave_the_talk_as_it_was(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rich.console import Console
+
+    from infogain import Recipe, load
+
+    talk = Talk(Console(width=200), load(folders["llada"], device="cpu"), Recipe("ar", block=4), 100, None)  # type: ignore[arg-type]
+    talk.turn("hello " * 30)
+    shown = capsys.readouterr().out
+    assert "/reset forgets" in shown
+    assert "--length" in shown
+    assert "prompt 0" not in shown
+    talk.length = 4
+    talk.turn("hello")
+    before = list(talk.messages)
+
+    def interrupted(*_: object, **__: object) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("infogain.cli.chat.stream", interrupted)
+    assert talk.turn("the cat")
+    assert talk.messages == before
+    assert "Stopped." in capsys.readouterr().out
+    monkeypatch.setattr(Console, "input", interrupted)
+    assert _ask(Console()) == "/exit"
+    assert capsys.readouterr().out == "\n"
+
+
 def test_chat_needs_a_template(folders: dict[str, Path], tmp_path: Path) -> None:
     for path in folders["llada"].iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
@@ -210,4 +353,7 @@ def test_chat_needs_a_template(folders: dict[str, Path], tmp_path: Path) -> None
     del settings["chat_template"]
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
     assert "has none. Use generate --plain" in refused("chat", "-m", tmp_path)
+    assert "such as GSAI-ML/LLaDA-8B-Instruct" in refused("chat")
+    assert "zoo:tiny-reason" not in ok("chat", "--help")
+    assert "--plain on the command line" in refused("generate", "the", "-m", tmp_path, "--chat")
     assert lines(ok("generate", "the", "-m", tmp_path, "--length", 2))

@@ -10,9 +10,12 @@ import pytest
 import torch
 
 import infogain
-from infogain import InputError, UnknownName
+from infogain import ContextError, InputError, UnknownName
 from infogain.models.backbone import Backbone
+from infogain.models.checkpoint import find_family
+from infogain.models.family import Config
 from infogain.text import HubTokenizer
+from infogain.zoo.tasks.sudoku import is_grid
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
 
 CHATS = {
@@ -121,3 +124,82 @@ def test_a_hub_id_is_fetched_with_what_a_checkpoint_needs(tmp_path: Path, monkey
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
     with pytest.raises(InputError, match="fetching it from the hub failed: the network cannot be reached"):
         infogain.load("JetLM/SDAR-1.7B-Chat")
+
+
+def test_mmada_is_told_by_its_config_where_it_calls_itself_llada(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "keys", "mmada")
+    model, tokenizer = infogain.load(
+        broken(folder, model_type="llada", vocab_size=300, embedding_size=300), device="cpu"
+    )
+    assert model.vocab_size == 320
+    ids = tokenizer.chat([{"role": "user", "content": "the cat"}])
+    assert "".join(tokenizer.word(i) for i in ids) == CHATS["mmada"]
+    folder = write_checkpoint(tmp_path / "class", "llada")
+    assert find_family(Config(folder)).name == "LLaDA"
+    assert find_family(Config(broken(folder, architectures=["MMadaModelLM"]))).name == "MMaDA"
+
+
+def test_trado_is_an_sdar(tmp_path: Path) -> None:
+    folder = broken(write_checkpoint(tmp_path, "sdar"), architectures=["SDARForCausalLM"])
+    assert infogain.load(folder, device="cpu").model.attention_block == 4
+
+
+def test_diffucoder_ends_its_texts_with_padding_of_its_own(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path, "dream")
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    free = 1 + max(int(i) for i in settings["added_tokens_decoder"])
+    settings["added_tokens_decoder"][str(free)] = {"content": "<|dlm_pad|>", "special": True, "normalized": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert free in infogain.load(folder, device="cpu").tokenizer.eos_ids
+
+
+def test_of_several_chat_templates_the_default_is_used(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path, "llada")
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    own = settings["chat_template"]
+    settings["chat_template"] = [{"name": "tool_use", "template": "x"}, {"name": "default", "template": own}]
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    tokenizer = infogain.load(folder, device="cpu").tokenizer
+    ids = tokenizer.chat([{"role": "user", "content": "the cat"}])
+    assert "".join(tokenizer.word(i) for i in ids) == CHATS["llada"]
+    assert tokenizer.chats
+    settings["chat_template"] = settings["chat_template"][:1]
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert not infogain.load(folder, device="cpu").tokenizer.chats
+
+
+@pytest.mark.parametrize(
+    "name", ["", "./no/where", "../nowhere", "./nowhere", "/no/where", "~/nowhere", Path("no/where")]
+)
+def test_a_path_is_never_fetched(name: str | Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("asked the hub"))
+    with pytest.raises(InputError, match="there is no such folder"):
+        infogain.load(name)
+
+
+def test_a_revision_is_of_a_hub_id(tmp_path: Path) -> None:
+    for name in (write_checkpoint(tmp_path, "llada"), "zoo:tiny-reason"):
+        with pytest.raises(InputError, match=r"a revision is of a hub id; .* came with 'main'"):
+            infogain.load(name, device="cpu", revision="main")
+
+
+def test_a_gpu_beyond_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(InputError, match="cuda:99 must be one of the 2 GPUs"):
+        infogain.load("zoo:tiny-reason", device="cuda:99")
+
+
+def test_a_text_with_holes_must_fit_the_context(tmp_path: Path) -> None:
+    for name, context in ((write_checkpoint(tmp_path, "llada"), 128), ("zoo:tiny-reason", 110)):
+        model = infogain.load(name, device="cpu")
+        for hole in (f"[MASK:{context + 1}]", "[MASK:9999]"):
+            with pytest.raises(ContextError, match=f"context of {context} columns"):
+                infogain.infill(model, hole)
+
+
+def test_the_zoo_s_canvases_are_filled_as_they_are_written() -> None:
+    model = infogain.load("zoo:tiny-reason", device="cpu")
+    text = infogain.infill(model, "S14_____1_13_2__4", "entropy")[0]
+    assert is_grid(text.text[1:])
+    assert text.text.startswith("S14")

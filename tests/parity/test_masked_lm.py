@@ -10,8 +10,9 @@ import torch
 import transformers
 
 import infogain
-from infogain import Canvas, InputError
+from infogain import Canvas, ContextError, InputError
 from infogain.models.huggingface import load_masked_lm, masked_lm
+from tests.e2e.test_cli import ok, refused
 from tests.parity.folders import randomised
 
 MASK, VOCABULARY = 4, 40
@@ -80,11 +81,7 @@ def test_without_transformers_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
 
 def test_load_knows_masked_lms_and_frames_their_texts(tmp_path: Path) -> None:
     """infogain.load tells them by their class; texts stand between [CLS] and [SEP], as the tokenizer says."""
-    words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "the", "cat", "sat", "on", "mat", "."]
-    (tmp_path / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(VOCABULARY - len(words))]))
-    transformers.BertTokenizer(vocab=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    network("bert").save_pretrained(tmp_path)
-    model = infogain.load(tmp_path, device="cpu")
+    model = infogain.load(bert(tmp_path), device="cpu")
     assert model.model.mask_id == MASK
     assert model.tokenizer.frame == ([1], [2])
     assert not model.tokenizer.chats
@@ -95,3 +92,54 @@ def test_load_knows_masked_lms_and_frames_their_texts(tmp_path: Path) -> None:
     assert infogain.generate(model, "the cat", length=3, trace=True)[0].trace.canvas == [[1, 5, 6, 4, 4, 4, 2]]  # type: ignore[union-attr]
     with pytest.raises(InputError, match="without a cache"):
         infogain.load(tmp_path, device="cpu", cache="dual")
+
+
+@pytest.mark.parametrize(
+    ("kind", "context"), [("bert", 40), ("roberta", 39), ("albert", 40), ("modernbert", 40), ("esm", 40)]
+)
+def test_a_masked_lm_has_as_much_context_as_positions(kind: str, context: int) -> None:
+    """RoBERTa's begin after the padding id, which is 0 here."""
+    model = masked_lm(network(kind), MASK)
+    assert model.context == context
+    if kind == "roberta":
+        with torch.inference_mode():
+            model.prefill(Canvas.infill([[5] * (context - 1) + [MASK]], MASK), [0], 4)
+            with pytest.raises((IndexError, RuntimeError)):
+                model.prefill(Canvas.infill([[5] * context + [MASK]], MASK), [0], 4)
+
+
+def bert(folder: Path) -> Path:
+    words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "the", "cat", "sat", "on", "mat", "."]
+    (folder / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(VOCABULARY - len(words))]))
+    transformers.BertTokenizer(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    network("bert").save_pretrained(folder)
+    return folder
+
+
+def test_texts_for_a_masked_lm_must_fit_its_context_frame_and_all(tmp_path: Path) -> None:
+    model = infogain.load(bert(tmp_path), device="cpu")
+    assert infogain.generate(model, "the cat")[0].committed == 36
+    with pytest.raises(ContextError, match="context of 40 columns; prompt 0 takes 4 and asks for 37 more"):
+        infogain.generate(model, "the cat", length=37)
+    with pytest.raises(ContextError, match="context of 40 columns"):
+        infogain.infill(model, "[MASK:39]")
+
+
+def test_loading_draws_nothing_and_missing_weights_are_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = bert(tmp_path)
+    capfd.readouterr()
+    infogain.load(folder, device="cpu")
+    assert capfd.readouterr().err == ""
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(InputError, match="must hold a masked LM and its tokenizer; transformers says"):
+        infogain.load(folder, device="cpu")
+
+
+def test_inspect_and_drift_know_masked_lms(tmp_path: Path) -> None:
+    folder = bert(tmp_path)
+    shown = ok("inspect", folder, env={"COLUMNS": "120"})
+    count = sum(parameter.numel() for parameter in network("bert").parameters())
+    for part in ("40 columns", f"{count:,}", "candidates of 40 columns"):
+        assert part in shown
+    assert shown.count("fits") == 2
+    assert "masked LMs of transformers run without one" in refused("drift", "the", "-m", folder, "--length", 3)

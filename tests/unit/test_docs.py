@@ -50,6 +50,12 @@ def test_the_model_guide_runs() -> None:
     assert names["result"].committed.tolist() == [6, 9]
 
 
+def test_the_zoo_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = python_blocks("docs/zoo.md")
+    exec(example, {})
+    assert capsys.readouterr().out.startswith("C")
+
+
 def test_the_readme_tree_names_every_module() -> None:
     text = (ROOT / "README.md").read_text()
     for path in (ROOT / "src" / "infogain").iterdir():

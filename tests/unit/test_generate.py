@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 import infogain
-from infogain import Generation, InputError, Recipe, StepEvent, TextModel, TokensPerStep
+from infogain import ContextError, InputError, Recipe, StepEvent, TextModel, TokensPerStep
 from infogain.generate import default_recipe
 from infogain.models import FullCanvas
 from infogain.text import Message
@@ -165,31 +166,110 @@ def test_the_default_recipe_is_info_gain_in_blocks() -> None:
     ("options", "text"),
     [
         ({"system": "be brief"}, "a system message needs a chat"),
-        ({"chat": True}, "no chat template"),
+        ({"chat": True}, r"which this checkpoint lacks.*chat=False in Python and --plain"),
         ({"seeds": [1, 2]}, r"seeds must be one per prompt \(1\); got 2"),
-        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1"),
+        ({"batch_size": 2.0}, "batch_size must be a whole number"),
+        ({"stop": ["x", ""]}, "a stop string must hold at least one character; got ''"),
+        ({"recipe": 3}, "a recipe is a Recipe, a sampler's name or a plain table; got 3"),
         ({"length": 0}, "at least 1"),
         ({"length": [3, 4]}, "one per prompt"),
     ],
 )
 def test_what_cannot_be_generated_is_said(options: dict[str, object], text: str) -> None:
     with pytest.raises(InputError, match=text):
-        infogain.generate(parrot("the cat"), "the", GREEDY, **options)  # type: ignore[arg-type]
+        infogain.generate(parrot("the cat"), "the", **{"recipe": GREEDY, **options})  # type: ignore[arg-type]
 
 
 def test_bad_prompts_are_said() -> None:
     model = parrot("the cat")
-    with pytest.raises(InputError, match="a conversation needs a chat template"):
+    with pytest.raises(InputError, match="a chat template, which this checkpoint lacks"):
         infogain.generate(model, [{"role": "user", "content": "hi"}], GREEDY)
+    message = {"role": "user", "content": "hi"}
+    several: list[Any] = [3, None, [3], [[]], ["a", {"role": "user"}], message, [[{"role": "user"}]]]
+    for wrong in several:
+        with pytest.raises(InputError, match="a prompt must be a text, or a list of messages"):
+            infogain.generate(model, wrong, GREEDY)
+    with pytest.raises(InputError, match="a text to fill must be a string; got 3"):
+        infogain.infill(model, [3])  # type: ignore[list-item]
+    with pytest.raises(InputError, match=r"prompt 1 does\. Holes are filled by infill .*infogain infill"):
+        infogain.generate(model, ["the", "the _"], GREEDY)
     with pytest.raises(InputError, match="needs a \\[MASK\\]"):
         infogain.infill(model, "no holes here")
     with pytest.raises(InputError, match="at least one row"):
         infogain.generate(model, [])
-    assert Generation.__doc__
+
+
+def test_conversations_need_the_template_that_is_there_and_one_system_message() -> None:
+    model = parrot("z", Letters(chats=True))
+    talk = [{"role": "system", "content": "be"}, {"role": "user", "content": "hi"}]
+    with pytest.raises(InputError, match=r"chat=False \(--plain\) turns off"):
+        infogain.generate(model, talk, GREEDY, chat=False)
+    with pytest.raises(InputError, match="this one holds its own, and system came too"):
+        infogain.generate(model, talk, GREEDY, system="so")
+    assert infogain.generate(model, talk, GREEDY, length=2)[0].text
 
 
 def test_a_model_with_a_context_refuses_longer_rows() -> None:
     model = parrot("the cat")
     model.model.context = 6  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="must fit the canvas of 6 columns"):
+    with pytest.raises(InputError, match="context of 6 columns; prompt 0 takes 3 and asks for 4 more"):
         infogain.generate(model, "the", GREEDY, length=4)
+    assert len(infogain.generate(model, "the", GREEDY)[0].tokens) == 3
+    with pytest.raises(ContextError, match="context of 6 columns; prompt 1 takes 7"):
+        infogain.generate(model, ["the", "the cat"], GREEDY)
+    for text in ("[MASK:4]the", "[MASK:9999]", "[MASK:999999999]"):
+        with pytest.raises(ContextError, match=r"context of 6 columns; .* takes .* at least"):
+            infogain.infill(model, text)
+    assert infogain.infill(model, "[MASK:3]the")[0].committed == 3
+
+
+def test_the_frame_counts_as_part_of_the_context() -> None:
+    model = parrot("the cat", Letters(chats=False, framed=True))
+    model.model.context = 8  # type: ignore[attr-defined]
+    assert infogain.generate(model, "the", GREEDY)[0].committed == 3
+    with pytest.raises(ContextError, match="prompt 0 takes 5 and asks for 4 more"):
+        infogain.generate(model, "the", GREEDY, length=4)
+    with pytest.raises(ContextError, match="takes 9 at least"):
+        infogain.infill(model, "the[MASK:4]")
+
+
+def test_whether_an_eos_ends_a_text_is_said_in_one_place() -> None:
+    model = parrot("ab the cat$ and so on and on")
+    with_ends = Recipe(GREEDY.sampler, GREEDY.schedule, block=4, eos_ids=(END,))
+    for recipe in (with_ends, with_ends.plain()):
+        text = infogain.generate(model, "ab", recipe, length=16, stop_at_eos=False)[0]
+        assert (text.committed, "eos_ids" in text.recipe) == (16, False)
+        filled = infogain.infill(model, "ab[MASK:16]", recipe)[0]
+        assert (filled.committed, filled.finish) == (16, "length")
+    other = Recipe(GREEDY.sampler, GREEDY.schedule, block=4, eos_ids=(1,))
+    assert infogain.generate(model, "ab", other, length=16)[0].recipe["eos_ids"] == [1]
+
+
+def test_a_table_leaves_the_rest_to_the_default_recipe() -> None:
+    recipe = infogain.generate(parrot("the cat"), "the", {"schedule": 2}, length=3)[0].recipe
+    assert (recipe["block"], recipe["sampler"]["name"], recipe["schedule"]["k"]) == (16, "info-gain", 2)
+
+
+def test_the_model_s_own_mask_token_is_a_hole_too() -> None:
+    model = parrot("the cat sat")
+    assert infogain.infill(model, "the _a_ s[MASK]t", "entropy")[0].text == "the cat sat"
+
+
+@pytest.mark.parametrize(
+    "hole", ["[MASK:0]", "[MASK:x]", "[MASK:]", "[MASK:-1]", "[MASK:²]", "[MASK:" + "9" * 5000 + "]"]
+)
+def test_a_hole_of_no_number_is_said(hole: str) -> None:
+    with pytest.raises(InputError, match=r"a whole number of at least 1; got '\[MASK:"):
+        infogain.infill(parrot("the cat"), f"the {hole}")
+
+
+def test_stop_strings_end_the_copies_of_best_of_n_each_at_its_own_block() -> None:
+    model = parrot("ab the cat, and so on and on")
+    recipe = Recipe(infogain.samplers.make("best-of-n", n=3, base="ar"), TokensPerStep(2), block=4)
+    done: list[tuple[int, int]] = []
+    text = infogain.generate(
+        model, "ab", recipe, length=20, stop=",", observe=lambda event: done.append((event.done, event.total))
+    )[0]
+    assert (text.text, text.finish, text.committed) == (" the cat", "stop", 12)
+    assert {total for _, total in done} == {60}, "three copies of twenty"

@@ -49,7 +49,7 @@ def test_it_reads_and_writes_text() -> None:
     assert load_task("sudoku").right(load_task("sudoku").problems(1, "test")[0], grid)
     with pytest.raises(InputError, match="also has"):
         infogain.generate(model, "Hello!")
-    with pytest.raises(InputError, match="no chat template"):
+    with pytest.raises(InputError, match="which this checkpoint lacks"):
         infogain.generate(model, "C24,13,6=31:", chat=True)
     with pytest.raises(InputError, match="no chat template"):
         model.tokenizer.chat([])

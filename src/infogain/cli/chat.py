@@ -13,7 +13,7 @@ from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM, show
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.sheet import sheet
-from infogain.errors import InfoGainError, InputError
+from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, Job, completions, stream
 from infogain.recipe import Recipe
 from infogain.story import Story
@@ -24,7 +24,12 @@ HELP = """\
 /sampler NAME   decode with another sampler
 /seed NUMBER    draw anew
 /reset          forget the conversation
-/exit           leave (or Ctrl-D)"""
+/exit           leave (or Ctrl-D)
+Ctrl-C          stop an answer"""
+NEEDED = (
+    "chat needs --model with a checkpoint that has a chat template, such as GSAI-ML/LLaDA-8B-Instruct, "
+    "Dream-org/Dream-v0-Instruct-7B or JetLM/SDAR-1.7B-Chat"
+)
 
 
 @click.command()
@@ -44,20 +49,28 @@ def chat(source: Source, length: int | None, system: str | None, settings: Setti
       echo "Why is the sky blue?" | infogain chat --model ./sdar
     """
     settings.over(Recipe())
+    if source.name is None:
+        raise InputError(f"{NEEDED}; got none.")
     console = Console(highlight=False, markup=False)
     model = source.load()
     if not model.tokenizer.chats:
-        raise InputError(f"chat needs a checkpoint with a chat template; {source.name} has none. Use generate --plain.")
+        raise InputError(f"{NEEDED}; {source.name} has none. Use generate --plain.")
     talk = Talk(console, model, recipe_for(model, settings), length, system)
     console.print(legend(), "/help lists what else you can say.", sep="\n")
     while talk.turn(_ask(console)):
         pass
 
 
+for param in chat.params:
+    if isinstance(param, click.Option) and param.name == "name":  # the package's own model has no template
+        param.help, param.show_default = "folder or hub id of a checkpoint with a chat template  [required]", False
+
+
 def _ask(console: Console) -> str:
     try:
         return console.input("› ")
     except (EOFError, KeyboardInterrupt):
+        console.print()
         return "/exit"
 
 
@@ -78,8 +91,18 @@ class Talk:
                 return False
             if command in ("/help", "/reset", "/sampler", "/seed"):
                 getattr(self, command[1:])(rest.strip())
+            elif command.startswith("/"):
+                raise InputError(f"unknown command {command!r}; /help lists those there are.")
             elif command:
                 self.answer(said)
+        except ContextError:
+            self.console.print(
+                "error: the conversation and its answer must fit the model's context; they no longer do. "
+                "/reset forgets what was said; a smaller --length or a shorter message may do, too.",
+                soft_wrap=True,
+            )
+        except KeyboardInterrupt:
+            self.console.print("\nStopped. The conversation goes on without this.")
         except InfoGainError as error:
             self.console.print(f"error: {error}", soft_wrap=True)
         return True
@@ -96,10 +119,11 @@ class Talk:
         self.console.print(f"From now on: {name}.")
 
     def seed(self, number: str) -> None:
-        if not number.lstrip("-").isdigit():
-            raise InputError(f"a seed is a whole number; got {number!r}.")
-        self.recipe = replace(self.recipe, seed=int(number))
-        self.console.print(f"The seed is {number}.")
+        try:
+            self.recipe = replace(self.recipe, seed=int(number))
+        except ValueError as error:
+            raise InputError(f"a seed is a whole number of 64 bits; got {number!r}.") from error
+        self.console.print(f"The seed is {self.recipe.seed}.")
 
     def answer(self, said: str) -> None:
         messages = [*self.messages, {"role": "user", "content": said}]

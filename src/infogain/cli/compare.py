@@ -17,11 +17,11 @@ from infogain.cli.flags import Settings, dashed, settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
 from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import watch
-from infogain.config import merge
 from infogain.errors import InputError
-from infogain.generate import BLOCK, Generation, completions, stream
-from infogain.options import plain
+from infogain.generate import BLOCK, Generation, collect, completions, stream
+from infogain.options import fields
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
 from infogain.samplers.ar import AR
@@ -39,6 +39,7 @@ NARROWEST = 28  # columns a text needs to be read beside others
 @CHAT
 @SYSTEM
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="save texts and costs as JSON")
+@OVERWRITE
 @settings_flags
 def compare(
     prompt: str,
@@ -48,6 +49,7 @@ def compare(
     chat: bool | None,
     system: str | None,
     out: Path | None,
+    overwrite: bool,
     settings: Settings,
 ) -> None:
     """Decode one prompt with several samplers.
@@ -62,10 +64,11 @@ def compare(
     """
     names = [name.strip() for name in samplers.split(",")]
     check(names, settings)
+    check_file(out, overwrite)
     model = source.load()
-    common = recipe_for(model, replace(settings, sampler={}, base={}))
+    common = recipe_for(model, common_part(settings))
     job = completions(model, [prompt], length, chat, system)
-    _warm_up = next(stream(model, job, Recipe(AR(), TokensPerStep(BLOCK), common.block)))  # not for the first to pay
+    collect(stream(model, job, Recipe(AR(), TokensPerStep(BLOCK), common.block)))  # warms up: not for the first to pay
     outcomes: list[Outcome] = []
     for name in names:
         recipe = with_sampler(common, name, settings)
@@ -82,21 +85,28 @@ def compare(
         console.print(f"texts and costs → {out}", soft_wrap=True)
 
 
+compare.params = [param for param in compare.params if param.name != "sampler__name"]  # --samplers is in its place
+
+
 def check(names: list[str], settings: Settings) -> None:
     """Find mistakes now, not after the model is loaded."""
-    if "name" in settings.sampler:
-        raise InputError("compare takes --samplers, with commas between the names; got --sampler. Drop it.")
-    taken = {option for name in names for option in with_sampler(Recipe(), name, settings).plain()["sampler"]}
-    if strange := [flag for flag in settings.sampler if flag not in taken]:
+    common = common_part(settings).over(Recipe())
+    taken = {option for name in names for option in fields(type(with_sampler(common, name, settings).sampler))}
+    given = [*settings.sampler, *(["base"] if settings.base else [])]
+    if strange := [flag for flag in given if flag not in taken]:
         raise InputError(f"none of {', '.join(names)} takes {dashed(strange[0])}. Drop it, or add a sampler that does.")
 
 
 def with_sampler(recipe: Recipe, name: str, settings: Settings) -> Recipe:
-    """The recipe with another sampler, and of the flags those that it takes."""
-    table = plain(SAMPLERS.make(name))
-    own = {key: value for key, value in settings.sampler.items() if key in table}
-    base = {"base": settings.base} if settings.base and "base" in table else {}
-    return Recipe.of(merge(recipe.plain(), {"sampler": merge(table, {**own, **base})}))
+    """The recipe with the sampler of this name, and of the flags those that it takes."""
+    takes = fields(SAMPLERS[name])
+    own = {key: value for key, value in settings.sampler.items() if key in takes}
+    return Settings(sampler={"name": name, **own}, base=settings.base if "base" in takes else {}).over(recipe)
+
+
+def common_part(settings: Settings) -> Settings:
+    """What holds for every sampler."""
+    return replace(settings, sampler={}, base={})
 
 
 def side_by_side(outcomes: list[Outcome], width: int) -> list[Table | Text]:

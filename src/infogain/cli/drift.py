@@ -13,6 +13,7 @@ from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
 from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
 from infogain.drift import Drift, measure
@@ -28,6 +29,7 @@ from infogain.recipe import Recipe
 @CHAT
 @SYSTEM
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="folder for drift.json and drift.png")
+@OVERWRITE
 @settings_flags
 def drift(
     prompts: tuple[str, ...],
@@ -37,6 +39,7 @@ def drift(
     chat: bool | None,
     system: str | None,
     out: Path | None,
+    overwrite: bool,
     settings: Settings,
 ) -> None:
     """Report how far cached logits drift from exact ones.
@@ -51,8 +54,7 @@ def drift(
     """
     settings.over(Recipe())
     asked = read_prompts(prompts, file)
-    if out:
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out, ("drift.json", "drift.png"), overwrite)
     model = source.load()
     recipe = recipe_for(model, settings)
     job = completions(model, asked, length, chat, system)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import click
 
 from infogain.config import load_recipe, merge
 from infogain.errors import OptionError
+from infogain.generate import BLOCK
 from infogain.options import Plain, accepted, fields, plain
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
@@ -38,6 +39,7 @@ TYPES: dict[Any, click.ParamType[Any]] = {
     tuple[int, ...]: Ids(),
 }
 RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
+TEXT_BLOCK = f"columns decoded together; unset: {BLOCK}, or the width a block-causal model was trained with"
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -58,13 +60,16 @@ class Settings:
 
 def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command every recipe flag; it is called with the `recipe` they resolve to."""
-    return settings_flags(lambda settings, **rest: command(recipe=settings.over(Recipe()), **rest), command)
+    return _flagged(lambda settings, **rest: command(recipe=settings.over(Recipe()), **rest), command, _flags())
 
 
-def settings_flags(command: Callable[..., Any], documented: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a command whose defaults depend on its model: it is called with the `settings` as given."""
+    return _flagged(command, command, _flags({"block": TEXT_BLOCK}))
 
-    @functools.wraps(documented or command)
+
+def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags: list[Flag]) -> Callable[..., Any]:
+    @functools.wraps(documented)
     def sorted_out(**given: Any) -> Any:
         settings, rest = Settings(), {}
         for name, value in given.items():
@@ -76,7 +81,7 @@ def settings_flags(command: Callable[..., Any], documented: Callable[..., Any] |
         return command(settings=settings, **rest)
 
     flagged: Callable[..., Any] = sorted_out
-    for flag in reversed(_flags()):
+    for flag in reversed(flags):
         flagged = flag(flagged)
     return flagged
 
@@ -107,7 +112,8 @@ def _schedule(given: Plain, name: str) -> Plain:
     return {"name": name, **given}
 
 
-def _flags() -> list[Flag]:
+def _flags(meanings: Mapping[str, str] = {}) -> list[Flag]:
+    """`meanings` of recipe fields, where they are not what a bare recipe says."""
     file_type = click.Path(dir_okay=False, path_type=Path)
     names = ", ".join(SAMPLERS)
     return [
@@ -124,7 +130,10 @@ def _flags() -> list[Flag]:
         _option(TokensPerStep, "k", "-k", "--tokens-per-step", "schedule__k"),
         _option(Steps, "count", "--steps", "schedule__count"),
         _option(Steps, "shape", "--shape", "schedule__shape", note=" (with --steps)"),
-        *(_option(Recipe, field, dashed(field), f"recipe__{field}") for field in RECIPE_FIELDS),
+        *(
+            _option(Recipe, field, dashed(field), f"recipe__{field}", meaning=meanings.get(field))
+            for field in RECIPE_FIELDS
+        ),
     ]
 
 
@@ -137,9 +146,9 @@ def flag_type(kind: type, field: str) -> click.ParamType[Any] | None:
     return next((TYPES[part] for part in accepted(kind, field) if part in TYPES), None)
 
 
-def _option(kind: type, field: str, *names: str, note: str = "") -> Flag:
-    shown = _metavar([kind], field)
-    return click.option(*names, type=flag_type(kind, field), metavar=shown, help=_meaning(kind, field) + note)
+def _option(kind: type, field: str, *names: str, note: str = "", meaning: str | None = None) -> Flag:
+    shown, text = _metavar([kind], field), (meaning or _meaning(kind, field)) + note
+    return click.option(*names, type=flag_type(kind, field), metavar=shown, help=text)
 
 
 def _sampler_fields() -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from infogain.cli.output import check_file
 from infogain.errors import InputError
 from infogain.samplers.frequencies import count_frequencies, write_frequencies
 
@@ -29,6 +30,7 @@ def frequencies(ids: tuple[str, ...], out: Path) -> None:
       cat *.ids | infogain frequencies - --out frequencies.json
       infogain toy one-way --sampler pc --frequencies frequencies.json
     """
+    check_file(out)
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         counts = count_frequencies(line for path in ids for line in _lines(path, progress))

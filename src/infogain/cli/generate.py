@@ -15,10 +15,10 @@ from rich.console import Console
 
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.output import OVERWRITE, check_file, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
-from infogain.errors import InputError
-from infogain.generate import Generation, Job, completions, stream
+from infogain.generate import Generation, Job, as_stops, completions, stream
 from infogain.recipe import Recipe
 from infogain.text import TextModel
 
@@ -36,7 +36,7 @@ SYSTEM = click.option("--system", help="system message of a chat")
 @model_flags
 @FILE
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="write JSON lines here as texts finish")
-@click.option("--overwrite", is_flag=True, help="replace --out where it exists")
+@OVERWRITE
 @LENGTH
 @CHAT
 @SYSTEM
@@ -76,18 +76,21 @@ def generate(
     """
     settings.over(Recipe())  # a mistake is found now, not after the model is loaded
     asked = read_prompts(prompts, file)
-    if out and out.exists() and not overwrite:
-        raise InputError(f"{out} exists, and what it holds would be lost. Name another file, or add --overwrite.")
+    as_stops(stop)
+    check_file(out, overwrite)
+    make_folder(traces, map(_trace_name, range(len(asked))), overwrite)
     model = source.load()
     recipe = recipe_for(model, settings, stop_at_eos=not ignore_eos)
     job = completions(model, asked, length, chat, system)
-    if traces:
-        traces.mkdir(parents=True, exist_ok=True)
     with _writer(out) as write, watch(masks(job, model) * recipe.sampler.copies) as observe:
         for i, text in stream(model, job, recipe, stop, None, batch_size, observe, trace=traces is not None):
             write(i, text)
             if traces and text.trace:
-                text.trace.save(traces / f"{i:04}.jsonl")
+                text.trace.save(traces / _trace_name(i))
+
+
+def _trace_name(number: int) -> str:
+    return f"{number:04}.jsonl"
 
 
 def masks(job: Job, model: TextModel) -> int:

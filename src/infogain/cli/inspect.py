@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -13,16 +14,19 @@ from rich.table import Table
 from infogain.alphabet import FILE, Alphabet
 from infogain.cli.layout import plain_table
 from infogain.errors import InfoGainError
+from infogain.generate import BLOCK
 from infogain.load import find_checkpoint, is_masked_lm
 from infogain.models.checkpoint import Checkpoint
 from infogain.models.family import Config
+from infogain.models.huggingface import context_in
 from infogain.models.spec import Spec
-from infogain.models.weights import shards
+from infogain.models.weights import shards, stored_parameters
 from infogain.text import load_tokenizer
 
-DTYPES = {"bfloat16 or float16": 2, "float32": 4}
-COLUMNS, CANDIDATES, BLOCK = 4096, 8, 16  # what a decode is taken to need
+BYTES = {"bfloat16 or float16": 2, "float32": 4}
+COLUMNS, CANDIDATES = 4096, 8  # what a decode is taken to need, where the context allows it
 GIB = 2**30
+Parts = Callable[[int], dict[str, int]]  # bytes of a number -> what takes how many bytes
 
 
 @click.command()
@@ -41,17 +45,50 @@ def inspect(checkpoint: str, revision: str | None) -> None:
     folder = find_checkpoint(checkpoint, revision, ["*.json", "*.txt", "*.jinja"])
     console = Console(highlight=False, markup=False)
     if is_masked_lm(Config(folder)):
-        console.print(_table(_masked_lm(folder)))
-        return
-    found = Checkpoint.read(folder)
-    console.print(_table(_facts(found)))
-    console.print()
+        _show_masked_lm(console, folder)
+    else:
+        _show_checkpoint(console, Checkpoint.read(folder))
+
+
+def _show_checkpoint(console: Console, found: Checkpoint) -> None:
+    spec, columns = found.spec, _columns(found.spec.context)
+    console.print(_table(_facts(found)), "", sep="\n")
+
+    def parts(size: int) -> dict[str, int]:
+        cache = spec.cached(columns) * size
+        return {"weights": spec.parameters * size, "cache": cache, "work": _work(spec, columns, size)}
+
     room, where = _room()
-    console.print(_memory(found.spec, room, where))
+    console.print(_memory(parts, room, where))
     console.print(
-        f"cache: keys and values of {COLUMNS} columns of one row; work: {CANDIDATES} candidates, blocks of {BLOCK}. "
+        f"cache: keys and values of {columns} columns of one row; work: {CANDIDATES} candidates, blocks of {BLOCK}. "
         f"Rows of a batch add to both. {where} has {_size(room)} free."
     )
+
+
+def _show_masked_lm(console: Console, folder: Path) -> None:
+    context, rows = context_in(folder), int(Config(folder)["vocab_size"])
+    columns = _columns(context)
+    try:
+        numbers = stored_parameters(folder)
+    except InfoGainError:
+        console.print(_table(_masked_lm(folder, context, None)))
+        return
+    console.print(_table(_masked_lm(folder, context, numbers)), "", sep="\n")
+
+    def parts(size: int) -> dict[str, int]:
+        return {"weights": numbers * size, "work": CANDIDATES * columns * rows * size}
+
+    room, where = _room()
+    console.print(_memory(parts, room, where))
+    console.print(
+        f"work: logits of {CANDIDATES} candidates of {columns} columns, for one row. Rows of a batch add to it. "
+        f"{where} has {_size(room)} free."
+    )
+
+
+def _columns(context: int | None) -> int:
+    return min(COLUMNS, context or COLUMNS)
 
 
 def _facts(found: Checkpoint) -> dict[str, str]:
@@ -65,17 +102,23 @@ def _facts(found: Checkpoint) -> dict[str, str]:
         "attention": f"{spec.heads} heads over {spec.kv_heads} of {spec.head_dim}; {attention}",
         "logits": "shifted by one column" if spec.shift else "of their own column",
         "vocabulary": f"{spec.vocab_size:,} (mask {spec.mask_id}); head: {head}",
-        "context": f"{spec.context:,} columns" if spec.context else "not said",
+        "context": _context(spec.context),
         "weights": _weights(found.folder),
         "tokenizer": _tokenizer(found),
     }
 
 
-def _masked_lm(folder: Path) -> dict[str, str]:
+def _context(columns: int | None) -> str:
+    return f"{columns:,} columns" if columns else "not said"
+
+
+def _masked_lm(folder: Path, context: int | None, parameters: int | None) -> dict[str, str]:
     config = Config(folder)
     return {
         "family": f"masked LM of transformers ({', '.join(config['architectures'])}); decoded without a cache",
+        "parameters": f"{parameters:,}" if parameters else "not known without the weights",
         "vocabulary": f"{config['vocab_size']:,}",
+        "context": _context(context),
         "weights": _weights(folder),
     }
 
@@ -111,20 +154,20 @@ def _tokenizer(found: Checkpoint) -> str:
     return f"{len(words.tokenizer):,} tokens; texts end with {ends}; {template}"
 
 
-def _memory(spec: Spec, room: int, where: str) -> Table:
+def _memory(parts: Parts, room: int, where: str) -> Table:
     table = plain_table()
-    for title in ("dtype", "weights", "cache", "work", "in all", f"{where}?"):
+    for title in ("dtype", *parts(1), "in all", f"{where}?"):
         table.add_column(title, justify="left" if title == "dtype" else "right", no_wrap=True)
-    for name, size in DTYPES.items():
-        parts = (spec.parameters * size, spec.cached(COLUMNS) * size, _work(spec, size))
-        verdict = "fits" if sum(parts) < room else "does not fit"
-        table.add_row(name, *(_size(part) for part in (*parts, sum(parts))), verdict)
+    for name, size in BYTES.items():
+        needed = parts(size).values()
+        verdict = "fits" if sum(needed) < room else "does not fit"
+        table.add_row(name, *(_size(part) for part in (*needed, sum(needed))), verdict)
     return table
 
 
-def _work(spec: Spec, size: int) -> int:
+def _work(spec: Spec, columns: int, size: int) -> int:
     """Bytes in flight at the peak: reading the whole row, or the logits of all candidates and their float32 copy."""
-    reading = COLUMNS * (4 * spec.hidden + 3 * spec.intermediate) * size
+    reading = columns * (4 * spec.hidden + 3 * spec.intermediate) * size
     logits = CANDIDATES * BLOCK * spec.vocab_size * (size + 2 * 4)
     return max(reading, logits)
 

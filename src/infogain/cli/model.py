@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import click
 from rich.console import Console
 
 from infogain.cli.flags import Settings
-from infogain.generate import default_recipe
+from infogain.errors import InputError
+from infogain.generate import as_recipe, default_recipe
 from infogain.load import DTYPES, load
 from infogain.models.backbone import CACHES
 from infogain.recipe import Recipe
 from infogain.text import TextModel
 
+CACHE_HELP = (
+    "columns whose keys and values are kept between steps; unset: dual, for zoo models none; "
+    "block-causal models and masked LMs take none of these"
+)
+DEFAULT = "zoo:tiny-reason"
 FLAGS = [
     click.option(
         "--model",
         "-m",
         "name",
-        default="zoo:tiny-reason",
-        show_default=True,
+        show_default=DEFAULT,
         envvar="INFOGAIN_MODEL",
         show_envvar=True,
         help="folder, hub id, or the small model that comes with the package",
     ),
     click.option("--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="of the weights; unset: what the files hold"),
     click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
-    click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help="columns kept between steps; unset: dual, or exact"),
+    click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
     click.option("--revision", help="of a hub id: branch, tag or commit"),
 ]
 
@@ -39,15 +44,18 @@ FLAGS = [
 class Source:
     """Where a model comes from, and how it is to be loaded."""
 
-    name: str
+    name: str | None
     dtype: str | None
     device: str | None
     cache: str | None
     revision: str | None
 
     def load(self) -> TextModel:
-        with Console(stderr=True).status(f"loading {self.name}"):
-            return load(self.name, self.dtype, self.device, self.cache, self.revision)
+        if self.name is None:
+            click.echo(f"model: {DEFAULT}, which comes with the package; --model names another", err=True)
+        name = DEFAULT if self.name is None else self.name
+        with Console(stderr=True).status(f"loading {name}"):
+            return load(name, self.dtype, self.device, self.cache, self.revision)
 
 
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +63,7 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def sourced(
-        name: str, dtype: str | None, device: str | None, cache: str | None, revision: str | None, **rest: Any
+        name: str | None, dtype: str | None, device: str | None, cache: str | None, revision: str | None, **rest: Any
     ) -> Any:
         return command(source=Source(name, dtype, device, cache, revision), **rest)
 
@@ -67,10 +75,10 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def recipe_for(model: TextModel, settings: Settings, stop_at_eos: bool = True) -> Recipe:
     """The flags over what suits the model; says so where its blocks are not those it was trained with."""
-    recipe = settings.over(default_recipe(model.model))
+    if not stop_at_eos and "eos_ids" in settings.recipe:
+        raise InputError("--eos-ids says which tokens end a text; here none does (--ignore-eos, or infill). Drop it.")
+    recipe = as_recipe(settings.over(default_recipe(model.model)), model, stop_at_eos)
     own = model.model.attention_block
     if own and recipe.block not in (None, own):
         click.echo(f"note: blocks of {recipe.block} columns; the checkpoint was trained with {own}.", err=True)
-    if stop_at_eos and not recipe.eos_ids:
-        recipe = replace(recipe, eos_ids=model.tokenizer.eos_ids)
     return recipe

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from infogain.errors import InputError
-from infogain.generate import Prompt
+from infogain.generate import Prompt, is_message
 
 FILE = click.option(
     "--file",
@@ -54,10 +54,6 @@ def _parse(line: str, where: str) -> Prompt:
     if isinstance(value.get("prompt"), str):
         return str(value["prompt"])
     messages = value.get("messages")
-    if isinstance(messages, list) and messages and all(_is_message(message) for message in messages):
+    if isinstance(messages, list) and messages and all(map(is_message, messages)):
         return messages
     raise InputError(f'{where}: needs "prompt" (a text) or "messages" (each with role and content); it has neither.')
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("role", "content"))

@@ -8,9 +8,8 @@ import click
 from rich.console import Console
 
 from infogain.cli.board import Board, Screen
-from infogain.cli.words import words_of
+from infogain.cli.words import load_trace, words_of
 from infogain.story import Story, tell
-from infogain.trace import Trace
 
 
 @click.command()
@@ -25,7 +24,7 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
       infogain toy one-way -k 2 --trace trace.jsonl
       infogain replay trace.jsonl --toy one-way
     """
-    trace = Trace.load(path)
+    trace = load_trace(path)
     words = words_of(trace, toy, path)
     story = Story(trace)
     story.foretell(tell(trace, str(path)))

@@ -12,8 +12,8 @@ from rich.text import Text
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
+from infogain.cli.output import check_file
 from infogain.decode import Observer, decode_lanes
-from infogain.errors import InputError
 from infogain.lane import Lane
 from infogain.models.toys import TOYS, Toy, load_toy
 from infogain.recipe import Recipe
@@ -51,9 +51,8 @@ def toy(
     if name is None:
         console.print(_toys())
         return
-    for path in filter(None, (out, trace)):
-        if not path.parent.is_dir():  # found out now, not after the work
-            raise InputError(f"a file to write needs a folder that exists; {path.parent} is none. Make it first.")
+    check_file(out)
+    check_file(trace)
     problem = load_toy(name)
     lane = Lane(problem.canvas(count, recipe.seed), recipe)
     result = _watch(console, problem, lane, delay) if console.is_terminal and not quiet else _decode(problem, lane)

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from infogain import view as viewer
-from infogain.cli.words import words_of
+from infogain.cli.output import check_file
+from infogain.cli.words import load_trace, words_of
 from infogain.errors import InputError
 from infogain.trace import Trace
 
@@ -33,8 +34,7 @@ def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, show: bool)
       infogain view greedy.jsonl info-gain.jsonl --out duel.html
     """
     out = out or paths[0].with_suffix(".html")
-    if not out.parent.is_dir():  # found out now, not after the work
-        raise InputError(f"a file to write needs a folder that exists; {out.parent} is none. Make it first.")
+    check_file(out)
     if out.resolve() in [path.resolve() for path in paths]:
         raise InputError(f"the page must not replace a trace; {out} is one. Name another file with --out.")
     traces = [_load(path, toy) for path in paths]
@@ -47,7 +47,7 @@ def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, show: bool)
 
 
 def _load(path: Path, toy: str | None) -> Trace:
-    trace = Trace.load(path)
+    trace = load_trace(path)
     return dataclasses.replace(trace, words=words_of(trace, toy, path))
 
 

@@ -1,12 +1,33 @@
-"""The text of a saved trace's token ids: of the toy it is named after, or the words it carries."""
+"""Saved traces, and the text of their token ids: of the toy they are named after, or the words they carry."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from infogain.errors import InputError
 from infogain.models.toys import load_toy
 from infogain.trace import Trace
+
+
+def load_trace(path: Path) -> Trace:
+    try:
+        return Trace.load(path)
+    except InputError as error:
+        if not _holds_texts(path):
+            raise
+        raise InputError(
+            f"a trace must be one that was saved; {path} holds texts, as generate writes them. "
+            "Run generate with --traces FOLDER, and name a file of that folder."
+        ) from error
+
+
+def _holds_texts(path: Path) -> bool:
+    try:
+        first = json.loads(path.read_text(encoding="utf-8").partition("\n")[0])
+    except ValueError:
+        return False
+    return isinstance(first, dict) and {"text", "tokens", "recipe"} <= first.keys()
 
 
 def words_of(trace: Trace, toy: str | None, path: Path) -> dict[int, str] | None:

@@ -11,7 +11,7 @@ from infogain.errors import InputError
 from infogain.models.backbone import Backbone
 from infogain.models.dream import DREAM
 from infogain.models.family import Config, Family
-from infogain.models.llada import LLADA, MMADA
+from infogain.models.llada import LLADA, MMADA, is_mmada
 from infogain.models.sdar import SDAR
 from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
@@ -70,6 +70,8 @@ class Checkpoint:
 
 def find_family(config: Config) -> Family:
     kind = config.get("model_type", None)
+    if kind in LLADA.model_types and is_mmada(config):
+        return MMADA
     for family in FAMILIES:
         if kind in family.model_types:
             return family

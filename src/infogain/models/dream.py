@@ -49,7 +49,6 @@ def read_qwen(config: Config, family: str, mask_id: int) -> Spec:
         norm_eps=config.get("rms_norm_eps", 1e-6),
         mask_id=config.get("mask_token_id", mask_id),
         eos_ids=config.ids("eos_token_id"),
-        pad_id=config.get("pad_token_id", None),
         context=config.get("max_position_embeddings", None),
         tied=config.get("tie_word_embeddings", False),
     )

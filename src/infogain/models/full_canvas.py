@@ -30,7 +30,8 @@ class FullCanvas:
     """Runs the whole canvas for every candidate: no cache, no assumption about the network.
 
     `network(tokens, inside)` gives logits [B, L, V], those at a column for that same column; `inside`
-    [B, L] is False at padding, which must not be attended to. Put the network in eval mode yourself.
+    [B, L] is False at padding, which must not be attended to. Put the network in eval mode yourself. `context` is the
+    most columns it takes, where it has a limit.
     """
 
     attention_block = None
@@ -41,9 +42,10 @@ class FullCanvas:
         mask_id: int,
         vocab_size: int,
         device: torch.device | str = "cpu",
+        context: int | None = None,
     ) -> None:
         self.network, self.mask_id, self.vocab_size = network, mask_id, vocab_size
-        self.device = torch.device(device)
+        self.device, self.context = torch.device(device), context
 
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         return length, length

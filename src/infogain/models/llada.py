@@ -84,7 +84,6 @@ def read_spec(config: Config) -> Spec:
         norm_eps=config.get("rms_norm_eps", 1e-5),
         mask_id=config.get("mask_token_id", MASK_ID),
         eos_ids=config.ids("eos_token_id"),
-        pad_id=config.get("pad_token_id", None),
         context=config.get("max_sequence_length", None),
         tied=config.get("weight_tying", False),
         wide_rope=config.get("rope_full_precision", True),
@@ -99,14 +98,20 @@ MMADA_TEMPLATE = (
     "<|startoftext|>{% for message in messages %}<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n"
     "{{ message['content'] | trim }}<|eot_id|>{% endfor %}{{ '<|start_header_id|>assistant<|end_header_id|>\n' }}"
 )
+MMADA_KEYS = frozenset(["new_vocab_size", "llm_vocab_size", "codebook_size", "num_vq_tokens", "num_new_special_tokens"])
 MMADA = Family(
     "MMaDA",
     ("mmada",),
     lambda config: replace(read_spec(config), family="mmada"),
     NAMES,
-    KEYS | frozenset(["new_vocab_size", "llm_vocab_size", "codebook_size", "num_vq_tokens", "num_new_special_tokens"]),
+    KEYS | MMADA_KEYS,
     (*MUST, ("tie_word_embeddings", (False,))),
     rows_from_weights=True,
     turn_ends=TURN_ENDS,
     template=MMADA_TEMPLATE,
 )
+
+
+def is_mmada(config: Config) -> bool:
+    """Some of its checkpoints call themselves `llada`; their sizes of images or their class tell them."""
+    return bool(MMADA_KEYS & config.values.keys()) or any("mmada" in c.lower() for c in config.get("architectures", []))

@@ -19,7 +19,6 @@ class Spec:
     norm_eps: float
     mask_id: int
     eos_ids: tuple[int, ...] = ()
-    pad_id: int | None = None
     context: int | None = None  # columns the config allows
     qkv_bias: bool = False
     qk_norm: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,20 @@ def stored_shape(folder: Path, name: str) -> list[int]:
         except (SafetensorError, OSError) as error:
             raise _unreadable(path, error) from error
     raise InputError(f"the weights in {folder} must hold {name}; they do not.")
+
+
+def stored_parameters(folder: Path) -> int:
+    """How many numbers the weight files hold, from their headers."""
+    from safetensors import SafetensorError, safe_open
+
+    count = 0
+    for path in shards(folder):
+        try:
+            with safe_open(path, framework="pt") as file:
+                count += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise _unreadable(path, error) from error
+    return count
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

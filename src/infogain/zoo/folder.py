@@ -59,5 +59,5 @@ def llada_config(spec: Spec, columns: int) -> dict[str, Any]:
         "alibi": False,
         "mask_token_id": spec.mask_id,
         "eos_token_id": spec.eos_ids[0],
-        "pad_token_id": spec.pad_id,
+        "pad_token_id": spec.eos_ids[0],
     }

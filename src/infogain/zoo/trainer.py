@@ -76,7 +76,6 @@ class Settings:
             norm_eps=1e-5,
             mask_id=ALPHABET.mask_id,
             eos_ids=(ALPHABET.eos_id,),
-            pad_id=ALPHABET.eos_id,
             wide_rope=True,
         )
 
