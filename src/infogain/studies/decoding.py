@@ -25,7 +25,7 @@ from infogain.studies.tally import COSTS, Tally, check_canvas
 from infogain.studies.watch import Watch
 from infogain.zoo.tasks import Problem, load_task
 
-BUDGET = {"cuda": 400_000, "cpu": 20_000}  # columns in one forward, candidates counted
+BUDGET = {"cuda": 200_000, "cpu": 20_000}  # columns in one forward, candidates counted
 CHAT_LENGTH, CHAT_BATCH = 256, 16  # of a checkpoint that is asked in chat
 
 
