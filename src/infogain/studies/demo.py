@@ -60,7 +60,7 @@ class DemoStudy(Study):
         left.set_xlim(left=0)
         left.xaxis.get_major_locator().set_params(integer=True)
         left.set_ylim(bottom=0)
-        left.legend(frameon=False, loc="lower right", handlelength=3.5)
+        left.legend(frameon=False, loc="lower right", handlelength=3.5, fontsize="small")
         figure.get_layout_engine().set(wspace=0.04)  # type: ignore[union-attr,call-arg]  # constrained
         for axes, task in zip(panels, K, strict=True):
             draw_accuracy(axes, pick(rows, task=task), setting(task), named=axes is panels[0])
