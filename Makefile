@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --disable-pip-version-check -q $(PIP_ARGS) -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(READY) ## watch samplers decode, get a table and a picture
+demo: $(READY) ## watch two samplers decode, get tables, a report and a picture
 	$(BIN)/infogain demo
 
 test: $(READY) ## every check of the fast tier: lint, types, layers, tests, coverage

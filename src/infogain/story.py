@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import groupby
 
 from infogain.errors import InputError
 from infogain.trace import Candidate, Row, Step, StepEvent, Trace
@@ -30,12 +30,6 @@ class Hypothesis:
     def fresh(self) -> frozenset[int]:
         """Columns the last step wrote."""
         return frozenset(self.moves[-1][1].columns if self.moves else ())
-
-    @property
-    def path(self) -> list[tuple[int, float]]:
-        """Tokens written and H̃, at the start and after each step."""
-        written = accumulate((len(candidate.columns) for _, candidate in self.moves), initial=0)
-        return list(zip(written, [0.0, *(candidate.cost for _, candidate in self.moves)], strict=True))
 
     def after(self, row: Row, candidate: Candidate, eos_ids: Sequence[int]) -> Hypothesis:
         tokens = list(self.tokens)
@@ -108,12 +102,3 @@ def tell(trace: Trace, name: str) -> Story:
                 "Was the file edited? Decode again with --trace."
             ) from error
     return story
-
-
-def mean_path(stories: Iterable[Hypothesis]) -> list[tuple[int, float]]:
-    """Mean H̃ of hypotheses that move in step, against the tokens written."""
-    totals: dict[int, list[float]] = {}
-    for hypothesis in stories:
-        for written, cost in hypothesis.path:
-            totals.setdefault(written, []).append(cost)
-    return [(written, sum(costs) / len(costs)) for written, costs in sorted(totals.items())]

@@ -292,60 +292,77 @@ def test_bytes_that_are_no_text_and_files_without_ids_are_refused(tmp_path: Path
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    return folder, ok("demo", "--count", "4", "--out", folder)
+    return folder, ok("demo", "--count", "2", "--out", folder)
 
 
 def test_the_demo_steps_through_both_samplers(demo_folder: tuple[Path, str]) -> None:
     _, text = demo_folder
-    assert len(re.findall(r"^step +\d  entropy ", text, re.M)) == 7
-    assert len(re.findall(r"^step +\d  info-gain ", text, re.M)) == 7
-    assert "entropy is wrong, info-gain is right" in text
-    assert max(map(len, text.split("Written:")[0].splitlines())) <= 82
+    for name in ("entropy", "info-gain"):
+        assert len(re.findall(rf"^step +\d+  {name} ", text, re.M)) == 18
+        assert re.search(rf"^{name} +wrote \d\d × \d\d = \d+: (right|wrong)\.$", text, re.M)
+    assert "One problem proves nothing: now 2 problems of each task." in text
+
+
+def test_the_demos_tables_fit_a_terminal(demo_folder: tuple[Path, str]) -> None:
+    tables = demo_folder[1].split("One problem proves nothing")[1].split("Written to")[0]
+    assert max(map(len, tables.splitlines())) <= 80
+    assert "…" not in tables
 
 
 def test_the_demo_writes_every_number_it_prints(demo_folder: tuple[Path, str]) -> None:
     folder, text = demo_folder
-    rows = json.loads((folder / "results.json").read_text())
-    assert [(row["toy"], row["sampler"]) for row in rows] == [
-        (t, s) for t in ("one-way", "judgement") for s in SAMPLERS
-    ]
+    record = json.loads((folder / "results.json").read_text())
+    rows = record["rows"]
+    assert record["points"] == record["expected"] == len(rows) == 18
     for row in rows:
-        line = (
-            rf"^{row['sampler']} +{100 * row['accuracy']:.1f} +{row['cumulative_entropy']:.2f} +{row['forwards']:.1f} "
-        )
-        assert re.search(line, text, re.M)
-        assert Recipe.of(row["recipe"]).sampler.name == row["sampler"]
+        numbers = row["numbers"]
+        cells = [
+            f"{100 * numbers['accuracy']:.1f} ± [0-9.]+",
+            f"{numbers['entropy']:.2f}",
+            f"{numbers['forwards']:.1f}",
+        ]
+        line = " +".join([re.escape(row["labels"]["sampler"]), *cells, f"{numbers['token_forwards']:,.0f} "])
+        assert re.search(f"^{line}", text, re.M)
+        assert Recipe.of(row["cell"]["recipe"]).sampler.name in SAMPLERS
     with (folder / "results.csv").open() as file:
         table = list(csv.DictReader(file))
-    assert [float(row["token_forwards"]) for row in table] == [row["token_forwards"] for row in rows]
+    for name in ("accuracy", "entropy", "forwards", "token_forwards", "seconds"):
+        assert [float(line[name]) for line in table] == [row["numbers"][name] for row in rows]
+    assert [line["sampler"] for line in table] == [row["labels"]["sampler"] for row in rows]
 
 
-def test_the_demos_paths_end_at_the_mean(demo_folder: tuple[Path, str]) -> None:
-    rows = json.loads((demo_folder[0] / "results.json").read_text())
-    drawn = [row for row in rows if row["path"]]
-    assert {row["sampler"] for row in drawn} == {"ar", "entropy", "confidence", "info-gain", "info-gain-beam"}
-    for row in drawn:
-        assert row["path"][-1] == [14, pytest.approx(row["cumulative_entropy"])]
+def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path, str]) -> None:
+    folder, text = demo_folder
+    page = (folder / "report.html").read_text()
+    assert re.search(r'"title":"entropy: (right|wrong)"', page)
+    assert re.search(r'"title":"info-gain: (right|wrong)"', page)
+    assert page.count("<tbody>") == 3
+    assert 'class="best"' in page
+    assert not re.search(r'(?:src|href)="(?!#|data:)|url\(|@import|https?://(?!www\.w3\.org)', page)
+    assert f"Written to {folder}: report.html" in text
 
 
 def test_the_demo_draws_a_picture(demo_folder: tuple[Path, str]) -> None:
     pytest.importorskip("matplotlib")
     folder, text = demo_folder
     assert (folder / "demo.png").read_bytes().startswith(b"\x89PNG")
-    assert f"{folder / 'demo.png'}" in text
+    assert ", demo.png, " in text
+    assert "data:image/svg+xml;base64," in (folder / "report.html").read_text()
 
 
 def test_without_matplotlib_only_the_picture_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "demo.svg").write_text("of an earlier run")
     text = ok("demo", "--count", "1", "--out", tmp_path)
     assert "No picture: matplotlib is not installed." in text
     assert "pip install 'infogain[plot]'" in text
-    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "results.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "results.json", "results.csv"}
+    assert "<figure>" not in (tmp_path / "report.html").read_text()
 
 
 def test_on_a_terminal_the_demo_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infogain.cli.demo.DELAY", 0.0)
     text = ok("demo", "--count", "1", "--out", tmp_path, env=TERMINAL)
-    assert "info-gain, step 7" in text
-    assert "26/26" in text
+    assert "info-gain, step 18" in text
+    assert "18/18" in text

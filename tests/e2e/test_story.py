@@ -64,12 +64,12 @@ def test_a_live_story_is_the_saved_one(tmp_path: Path) -> None:
     assert live.step == saved.step == 7
 
 
-def test_the_path_counts_every_token_once() -> None:
+def test_the_moves_write_every_token_once() -> None:
     toy = one_way()
     result = decode(toy.model, toy.canvas(2), "entropy", schedule=4)
-    path = told(result).best(0).path
-    assert [written for written, _ in path] == [0, 4, 8, 12, 14]
-    assert [cost for _, cost in path] == sorted(cost for _, cost in path)
+    moves = [candidate for _, candidate in told(result).best(0).moves]
+    assert [len(candidate.columns) for candidate in moves] == [4, 4, 4, 2]
+    assert [candidate.cost for candidate in moves] == sorted(candidate.cost for candidate in moves)
 
 
 def test_a_board_shows_holes_until_they_are_written() -> None:

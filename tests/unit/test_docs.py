@@ -21,14 +21,19 @@ def python_blocks(page: str) -> list[str]:
 def test_the_readme_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (example,) = python_blocks("README.md")
+    zoo, toy = python_blocks("README.md")
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "README.md", "exec"), {})
-    promised = re.search(r"rows\(\)\[0\]\)\)\s+# (.+)", example)
+    names: dict[str, object] = {}
+    exec(compile(zoo, "README.md", "exec"), names)
+    equation, grid = capsys.readouterr().out.splitlines()
+    assert re.match(r"\S+=31 ", equation)
+    assert re.fullmatch(r"S1[1-4]{15}", grid)
+    exec(compile(toy, "README.md", "exec"), names)
+    promised = re.search(r"rows\(\)\[0\]\)\)\s+# (.+)", toy)
     assert promised is not None
     assert promised[1] == capsys.readouterr().out.splitlines()[0]
     assert (tmp_path / "trace.jsonl").exists()
-    assert len([line for line in example.splitlines() if line.strip()]) <= 10
+    assert len([line for line in (zoo + toy).splitlines() if line.strip()]) <= 14
 
 
 def test_the_sampler_guide_runs() -> None:

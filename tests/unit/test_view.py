@@ -60,7 +60,7 @@ def test_the_page_tells_the_story_of_the_trace(sampler: str, block: int | None) 
         frames, costs = replayed(run, prompt)
         assert frames[0] == trace.canvas[prompt]
         assert frames[-1] == best.tokens == trace.rows[prompt]
-        assert costs == pytest.approx([cost for _, cost in best.path], abs=1e-4)
+        assert costs == pytest.approx([0, *(candidate.cost for _, candidate in best.moves)], abs=1e-4)
         for step, (row, _) in zip(run["prompts"][prompt]["steps"], best.moves, strict=True):
             assert step["entropy"] == pytest.approx(row.entropy, abs=1e-4)
             assert [c["score"] for c in step["candidates"]] == pytest.approx(

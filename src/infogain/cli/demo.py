@@ -1,4 +1,4 @@
-"""`infogain demo`: the whole idea in half a minute, without weights or a GPU."""
+"""`infogain demo`: the whole idea in a minute, with the small model that comes with the package."""
 
 from __future__ import annotations
 
@@ -7,36 +7,49 @@ import sys
 from pathlib import Path
 
 import click
-import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
 from rich.text import Text
 
-from infogain.cli.duel import SEED, duel
-from infogain.cli.picture import LINES, draw
-from infogain.cli.scores import Score, compare, save, table
-from infogain.models.toys import Toy, load_toy
-from infogain.samplers import SAMPLERS
+from infogain import view
+from infogain.cli.duel import duel
+from infogain.cli.layout import plain_table
+from infogain.studies.base import Grid
+from infogain.studies.cell import Row
+from infogain.studies.decoding import run_cell
+from infogain.studies.demo import DemoStudy
+from infogain.studies.output import FORMATS, as_text, describe, draw, save_csv
+from infogain.studies.report import FILE, about, duel_section, page, section
+from infogain.studies.subject import Subject
+from infogain.trace import Trace
+from infogain.zoo.tasks import load_task
 
-TOKENS_PER_STEP = {"one-way": 2, "judgement": 3}
-DELAY = 0.3  # seconds per step, on a terminal
+MODEL = "zoo:tiny-reason"
+DELAY = 0.25  # seconds per step, on a terminal
+WIDTHS = {"sampler": 18, "accuracy %": 11, "H̃": 5}  # of columns, so that tables stand under each other
 
 EXPLAINED = """\
-Two samplers fill the same masks, two a step: decimal factors, binary product.
+A small trained model writes a true equation: decimal factors, binary product.
 entropy writes what is surest now; info-gain also weighs what stays uncertain.
 H̃ adds up the entropy of every token as it is written.
 """
 READING = """\
-Means per problem, samplers at their defaults; the best of each column in bold.
-forwards: model calls; token-forwards: columns those ran, for all candidates.
-Look-ahead pays for lower H̃ with token-forwards, and by picking among draws it
-leaves the model's distribution. Low H̃ alone is not accuracy: see best-of-n on
-one-way. On judgement, samplers that rank the positions alike come out alike.
+Means per problem, best of each column in bold; ± is half a 95 % interval, so
+most differences here prove nothing. forwards: model calls; token-forwards:
+columns they ran, candidates included; seconds: for all problems of the task.
+Look-ahead (lookum, info-gain) pays with token-forwards, and by picking among
+draws it leaves the model's distribution: on oneway it writes easy equations.
 """
+PLAYED = (
+    "One-way multiplication, seed 0, one token a step: nothing is picked, and one problem proves nothing. Cells are "
+    "coloured by entropy; the slider or the arrow keys step through both decodes."
+)
 NEXT = """\
 Try next:
+  {infogain} generate "C24,13,6=31:" --length 18
   {infogain} samplers
-  {infogain} toy one-way --sampler info-gain -k 2"""
+  {infogain} study"""
 
 
 @click.command()
@@ -45,68 +58,79 @@ Try next:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo"),
     show_default=True,
-    help="folder for the picture and the numbers",
+    help="folder for the report, the picture and the numbers",
 )
 @click.option(
-    "--count", type=click.IntRange(min=1), default=200, show_default=True, help="problems per sampler and toy"
+    "--count", type=click.IntRange(min=1), default=32, show_default=True, help="problems per sampler and task"
 )
 def demo(out: Path, count: int) -> None:
-    """Watch samplers decode, then compare them.
+    """Watch two samplers decode, then compare six.
 
-    Ends with tables, a picture, and the numbers as files. Needs no weights and no GPU.
+    Ends with tables, a report, a picture, and the numbers as files. Uses the small model that comes with the package:
+    no download, no GPU needed.
 
     \b
     Examples:
       infogain demo
-      infogain demo --count 1000 --out big-demo
+      infogain demo --count 100 --out big-demo
     """
     console = Console(highlight=False, markup=False)
-    torch.set_num_threads(1)  # tables this small lose more to waiting threads than they gain
     out.mkdir(parents=True, exist_ok=True)
-    toys = [load_toy(name) for name in TOKENS_PER_STEP]
+    subject, study = Subject(MODEL), DemoStudy(count)
     console.print(EXPLAINED)
-    duel(console, toys[0], ("entropy", "info-gain"), TOKENS_PER_STEP[toys[0].name], DELAY)
-    console.print(f"One problem (seed {SEED}) proves nothing: now {count} of each toy.\n", soft_wrap=True)
-    scores = _compare(console, toys, count)
-    for toy in toys:
-        console.print(Text(_title(toy), "bold") + Text(f": {toy.about}"))
-        console.print(table(scores[toy.name]), "")
+    played = duel(console, subject, DELAY)
+    console.print(f"\nOne problem proves nothing: now {study.size}.\n", soft_wrap=True)
+    rows = _decode(console, study, subject)
+    for grid, task in zip(study.tables(rows), dict.fromkeys(row["task"] for row in rows), strict=True):
+        console.print(Text(grid.title, "bold") + Text(f": {load_task(task).about}"))
+        console.print(_table(grid), "")
     console.print(READING)
-    files = save([score for row in scores.values() for score in row], count, out)
-    files += _picture(console, scores, toys, count, out / "demo.png")
-    console.print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
+    files = _save(study, rows, subject, played, out)
+    if out / "demo.png" not in files:
+        console.print("No picture: matplotlib is not installed. Get it with:")
+        console.print("  pip install 'infogain[plot]'")
+    console.print(f"Written to {out}: {', '.join(path.name for path in files)}", soft_wrap=True)
     console.print(NEXT.format(infogain=_command()), soft_wrap=True)
 
 
-def _compare(console: Console, toys: list[Toy], count: int) -> dict[str, list[Score]]:
-    scores = {}
+def _decode(console: Console, study: DemoStudy, subject: Subject) -> list[Row]:
+    points, rows = study.points(study.size), []
     columns = (TextColumn("decoding"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=len(toys) * len(SAMPLERS))
-        for toy in toys:
-            progress.update(task, description=toy.name)
-            drawn = tuple(LINES) if toy is toys[0] else ()
-            k = TOKENS_PER_STEP[toy.name]
-            scores[toy.name] = compare(toy, count, k, drawn, lambda: progress.advance(task))
-    return scores
+        bar = progress.add_task("", total=len(points))
+        for point in points:
+            progress.update(bar, description=f"{point.labels['task']}, {point.labels['sampler']}")
+            rows.append(Row(point.labels, point.cell, run_cell(subject, point.cell)))
+            progress.advance(bar)
+    return rows
 
 
-def _picture(console: Console, scores: dict[str, list[Score]], toys: list[Toy], count: int, path: Path) -> list[Path]:
-    try:
-        draw(scores, {toy.name: _title(toy) for toy in toys}, count, path)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        console.print("No picture: matplotlib is not installed. Get it with:")
-        console.print("  pip install 'infogain[plot]'")
-        return []
-    return [path]
+def _table(grid: Grid) -> Table:
+    shown = plain_table()
+    for i, name in enumerate(grid.columns):
+        shown.add_column(name, justify="right" if i else "left", no_wrap=True, min_width=WIDTHS.get(name))
+    for i, line in enumerate(grid.rows):
+        shown.add_row(*(Text(cell, "bold" if (i, j) in grid.bold else "") for j, cell in enumerate(line)))
+    return shown
+
+
+def _save(
+    study: DemoStudy, rows: list[Row], subject: Subject, played: list[tuple[str, Trace]], out: Path
+) -> list[Path]:
+    """The report, the picture, the numbers. A picture of an earlier run does not stay."""
+    for ending in FORMATS:
+        (out / f"{study.name}.{ending}").unlink(missing_ok=True)
+    record = describe(study, rows, study.size, subject)
+    drawn = draw(study, rows, out)
+    report, as_json, as_csv = out / FILE, out / "results.json", out / "results.csv"
+    viewer = view.fragment(played, subject.zoo[1].word)
+    sections = [duel_section(PLAYED, viewer), section(record, out)]
+    report.write_text(page("Decoding a small masked diffusion model", about([record]), sections), encoding="utf-8")
+    as_json.write_text(as_text(record), encoding="utf-8")
+    save_csv(rows, as_csv)
+    return [report, *drawn, as_json, as_csv]
 
 
 def _command() -> str:
     """How to call us again: by name, or by path where the environment is not active."""
     return "infogain" if shutil.which("infogain") else str(Path(sys.argv[0]))
-
-
-def _title(toy: Toy) -> str:
-    return f"{toy.name}, K = {TOKENS_PER_STEP[toy.name]}"

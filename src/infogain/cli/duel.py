@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.console import Console
 
+from infogain.canvas import Canvas
 from infogain.cli.board import Board, Screen
 from infogain.decode import decode_lanes
 from infogain.lane import Lane
-from infogain.models.toys import Toy
-from infogain.recipe import Recipe
-from infogain.schedule import TokensPerStep
 from infogain.story import Story
+from infogain.studies.demo import K
+from infogain.studies.methods import METHODS, recipe
+from infogain.studies.subject import Subject
 from infogain.trace import StepEvent, Trace
+from infogain.zoo.tasks import load_task
 
-SEED = 5  # a typical case: the greedy order fails, as it does about every second time
+TASK = "oneway"
+NAMES = ("entropy", "info-gain")
 
 
-def duel(console: Console, toy: Toy, names: tuple[str, str], k: int, delay: float) -> None:
-    canvas = toy.canvas(1)
-    lanes = [Lane(canvas, Recipe(name, TokensPerStep(k), seed=SEED)) for name in names]  # type: ignore[arg-type]
-    stories = [Story(Trace(lane.recipe.plain(), toy.model.mask_id, canvas.rows())) for lane in lanes]
-    boards = [Board(name, story, toy.alphabet) for name, story in zip(names, stories, strict=True)]
+def duel(console: Console, subject: Subject, delay: float) -> list[tuple[str, Trace]]:
+    """The first problem from seed 0: nothing is picked. Returns what happened, with a title for each."""
+    model, alphabet = subject.zoo
+    task = load_task(TASK)
+    problem = task.problems(1, "test")[0]
+    canvas = Canvas.infill([alphabet.encode(problem.canvas)], alphabet.mask_id)
+    lanes = [Lane(canvas, recipe(METHODS[name], K[TASK])) for name in NAMES]
+    stories = [Story(Trace(lane.recipe.plain(), alphabet.mask_id, canvas.rows())) for lane in lanes]
+    boards = [Board(name, story, alphabet.characters) for name, story in zip(NAMES, stories, strict=True)]
 
     with Screen(console, boards, delay) as screen:
 
@@ -28,7 +37,18 @@ def duel(console: Console, toy: Toy, names: tuple[str, str], k: int, delay: floa
             stories[event.lane].observe(event)
             screen.show(boards[event.lane])
 
-        results = decode_lanes(toy.model, lanes, observe=observe, trace=False)
+        results = decode_lanes(model, lanes, observe=observe)
 
-    verdicts = ["right" if toy.accuracy(result.rows()) else "wrong" for result in results]
-    console.print(", ".join(f"{name} is {verdict}" for name, verdict in zip(names, verdicts, strict=True)) + ".")
+    texts = [alphabet.decode(result.tokens[0].tolist()) for result in results]
+    verdicts = ["right" if task.check(problem, text) else "wrong" for text in texts]
+    console.print()
+    for name, text, verdict in zip(NAMES, texts, verdicts, strict=True):
+        console.print(f"{name:<9} wrote {in_decimals(text)}: {verdict}.")
+    traces = [result.trace for result in results if result.trace]
+    return [(f"{name}: {verdict}", trace) for name, verdict, trace in zip(NAMES, verdicts, traces, strict=True)]
+
+
+def in_decimals(text: str) -> str:
+    """The equation for people; as it is where it is none."""
+    match = re.fullmatch(r"W(\d\d)\*(\d\d)=([01]+)", text)
+    return f"{match[1]} × {match[2]} = {int(match[3], 2)}" if match else text

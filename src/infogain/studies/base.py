@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from infogain.studies.cell import Point, Row
@@ -19,6 +19,7 @@ class Grid:
     title: str
     columns: list[str]
     rows: list[list[str]]
+    bold: list[tuple[int, int]] = field(default_factory=list)  # row and column of what stands out
 
 
 class Check(NamedTuple):

@@ -29,6 +29,13 @@ def save(rows: list[Row], folder: Path) -> Plain:
     return record
 
 
+def words(record: Plain) -> str:
+    return (
+        f"The first {record['task']} problem of the test split, K = {record['K']}. Cells are coloured by entropy; "
+        "the slider or the arrow keys step through both decodes."
+    )
+
+
 def viewer(record: Plain) -> str:
     """The two traces side by side, as a fragment of a page."""
     traces = []

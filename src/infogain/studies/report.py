@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import NamedTuple
 
 from infogain import view
 from infogain.options import Plain
@@ -16,7 +17,14 @@ from infogain.studies import duel
 from infogain.studies.names import ORDER
 
 FILE = "report.html"
-OPEN, LONG = 2, 24  # tables of a study that are shown at once, and rows of one
+OPEN, LONG = 3, 24  # tables of a study that are shown at once, and rows of one
+
+
+class Section(NamedTuple):
+    name: str  # its anchor
+    title: str
+    body: str
+    plays: bool = False  # holds a viewer
 
 
 def load_records(folder: Path) -> list[Plain]:
@@ -27,22 +35,24 @@ def load_records(folder: Path) -> list[Plain]:
 
 def save_report(folder: Path) -> Path:
     records = load_records(folder)
-    played = json.loads((folder / duel.FILE).read_text(encoding="utf-8")) if (folder / duel.FILE).exists() else None
     sections = [section(record, folder) for record in records]
-    links = [link(record["study"], record["title"]) for record in records]
+    played = json.loads((folder / duel.FILE).read_text(encoding="utf-8")) if (folder / duel.FILE).exists() else None
     if played and played["rows"]:
-        sections.append(duel_section(played))
-        links.append(link("duel", "One problem, step by step"))
-    page = Template((files("infogain.studies") / "report.html").read_text(encoding="utf-8")).substitute(
-        title="Studies of samplers",
-        assets=view.assets() if played else "",
-        about=html.escape(about(records)),
-        contents="".join(links),
-        sections="\n".join(sections),
-    )
+        sections.append(duel_section(duel.words(played), duel.viewer(played)))
     path = folder / FILE
-    path.write_text(page, encoding="utf-8")
+    path.write_text(page("Studies of samplers", about(records), sections), encoding="utf-8")
     return path
+
+
+def page(title: str, about: str, sections: Sequence[Section]) -> str:
+    body = "\n".join(section.body for section in sections)
+    return Template((files("infogain.studies") / "report.html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(title),
+        assets=view.assets() if any(section.plays for section in sections) else "",
+        about=html.escape(about),
+        contents="".join(f'<li><a href="#{part.name}">{html.escape(part.title)}</a></li>' for part in sections),
+        sections=body,
+    )
 
 
 def about(records: Sequence[Plain]) -> str:
@@ -58,11 +68,7 @@ def about(records: Sequence[Plain]) -> str:
     )
 
 
-def link(name: str, title: str) -> str:
-    return f'<li><a href="#{name}">{html.escape(title)}</a></li>'
-
-
-def section(record: Plain, folder: Path) -> str:
+def section(record: Plain, folder: Path) -> Section:
     parts = [
         f'<h2 id="{record["study"]}">{html.escape(record["title"])}</h2>',
         f'<p class="source">{html.escape(record["source"])}{missing(record)}</p>',
@@ -72,7 +78,7 @@ def section(record: Plain, folder: Path) -> str:
         checks(record["checks"]),
     ]
     parts += [table(grid, shown=i < OPEN) for i, grid in enumerate(record["tables"])]
-    return "\n".join(part for part in parts if part)
+    return Section(record["study"], record["title"], "\n".join(part for part in parts if part))
 
 
 def missing(record: Plain) -> str:
@@ -106,7 +112,8 @@ def table(grid: Plain, shown: bool) -> str:
     """Long tables, and those after the first ones, unfold."""
     title = html.escape(grid["title"])
     head = "".join(f"<th>{html.escape(column)}</th>" for column in grid["columns"])
-    lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in grid["rows"])
+    bold = {tuple(place) for place in grid.get("bold", ())}
+    lines = ("".join(cell(text, (i, j) in bold) for j, text in enumerate(row)) for i, row in enumerate(grid["rows"]))
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     text = f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     if shown and len(grid["rows"]) <= LONG:
@@ -114,9 +121,10 @@ def table(grid: Plain, shown: bool) -> str:
     return f"<details><summary>{title} ({len(grid['rows'])} rows)</summary>{text}</details>"
 
 
-def duel_section(record: Plain) -> str:
-    words = (
-        f"The first {record['task']} problem of the test split, K = {record['K']}. Cells are coloured by entropy; "
-        "the slider or the arrow keys step through both decodes."
-    )
-    return f'<h2 id="duel">One problem, step by step</h2><p>{html.escape(words)}</p>{duel.viewer(record)}'
+def cell(text: str, bold: bool) -> str:
+    return f'<td class="best">{html.escape(text)}</td>' if bold else f"<td>{html.escape(text)}</td>"
+
+
+def duel_section(words: str, viewer: str) -> Section:
+    title = "One problem, step by step"
+    return Section("duel", title, f'<h2 id="duel">{title}</h2><p>{html.escape(words)}</p>{viewer}', plays=True)

@@ -1,0 +1,119 @@
+"""The demo as a study: a few samplers on a few dozen problems, small enough to be decoded while one watches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from infogain.studies.base import SHOWN, Grid, Study, percent
+from infogain.studies.cell import Point, Row, pick
+from infogain.studies.methods import GREEDY, TAU, method_points
+from infogain.studies.plot import colour, line, margins, tidy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Tokens a step. At K = 1 greedy orders solve every Sudoku and nine of ten countdowns: too little to tell apart.
+K = {"oneway": 1, "sudoku": 2, "countdown": 2}  # tokens a step
+LABELS = ("ar", "entropy", "confidence (top-1)", "confidence (drawn)", "lookum", "info-gain")
+BEST: dict[str, Callable[[list[float]], float]] = {
+    "accuracy %": max,
+    "H̃": min,
+    "forwards": min,
+    "token-forwards": min,
+    "seconds": min,
+}
+SHOW = {**SHOWN, "H̃": lambda row: f"{row['entropy']:.2f}"}
+
+
+class DemoStudy(Study):
+    name = "demo"
+    title = "Six samplers on the same problems"
+    source = "The shape of Table 2, with very few problems"
+    claim = "With as many steps, Info-Gain is right more often than greedy orders, at lower H̃."
+    figure_size = (12.0, 4.2)
+
+    def __init__(self, count: int) -> None:
+        self.count = count  # problems of each task
+
+    @property
+    def size(self) -> str:
+        return f"{self.count} problems of each task"
+
+    def points(self, size: str) -> list[Point]:  # noqa: ARG002  # there is one size: the count
+        found = [method_points(LABELS, [task], [k], [TAU], self.count, 1, keep=("path",)) for task, k in K.items()]
+        return [point for points in found for point in points]
+
+    def tables(self, rows: list[Row]) -> list[Grid]:
+        return [table(pick(rows, task=task)) for task in K if pick(rows, task=task)]
+
+    def draw(self, figure: Figure, rows: list[Row]) -> None:
+        left, *panels = figure.subplots(1, 1 + len(K), width_ratios=[2, *[1] * len(K)])
+        first = next(iter(K))
+        for row in pick(rows, task=first):
+            if "path" in row.numbers:
+                left.plot(*zip(*row["path"], strict=True), **line(row["sampler"]))
+        title = f"what it costs: {setting(first)}"
+        tidy(left, xlabel="tokens written", ylabel=r"mean cumulative entropy $\tilde{H}$ (nats)", title=title)
+        left.set_xlim(left=0)
+        left.xaxis.get_major_locator().set_params(integer=True)
+        left.set_ylim(bottom=0)
+        left.legend(frameon=False, loc="lower right", handlelength=3.5, fontsize="small")
+        figure.get_layout_engine().set(wspace=0.04)  # type: ignore[union-attr,call-arg]  # constrained
+        for axes, task in zip(panels, K, strict=True):
+            draw_accuracy(axes, pick(rows, task=task), setting(task), named=axes is panels[0])
+
+    def summary(self, rows: list[Row]) -> list[str]:
+        said = [sentence(pick(rows, task=task)) for task in K if pick(rows, task=task)]
+        return [*said, f"{self.count} problems of a task prove little: where intervals overlap, nothing is decided."]
+
+
+def setting(task: str) -> str:
+    return f"{task}, K = {K[task]}"
+
+
+def table(rows: list[Row]) -> Grid:
+    """Of one task; the best of each column stands out."""
+    lines = [[row["sampler"], *(SHOW[name](row) for name in BEST)] for row in rows]
+    bold = [place for i, name in enumerate(BEST, start=1) for place in best([line[i] for line in lines], i, name)]
+    return Grid(setting(rows[0]["task"]), ["sampler", *BEST], lines, bold)
+
+
+def best(cells: Sequence[str], column: int, name: str) -> list[tuple[int, int]]:
+    """Places of the best, as it is shown: ties share it; none where all are alike."""
+    values = [float(cell.split()[0].replace(",", "")) for cell in cells]
+    if len(set(values)) == 1:
+        return []
+    return [(i, column) for i, value in enumerate(values) if value == BEST[name](values)]
+
+
+def sentence(rows: list[Row]) -> str:
+    named = {row["sampler"]: row for row in rows}
+    gain, *others = named["info-gain"], *(row for row in rows if row["sampler"] != "info-gain")
+    top = max(others, key=lambda row: row["accuracy"])
+    greedy = max((named[label] for label in GREEDY if label in named), key=lambda row: row["accuracy"])
+    lead = (
+        f"{top['sampler']} leads with {said(top)}" if top["accuracy"] > gain["accuracy"] else "no other is ahead of it"
+    )
+    return (
+        f"{setting(gain['task'])}: Info-Gain is right in {said(gain)}, the best greedy order ({greedy['sampler']}) "
+        f"in {said(greedy)}, AR in {said(named['ar'])}; {lead}."
+    )
+
+
+def said(row: Row) -> str:
+    return f"{percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})"
+
+
+def draw_accuracy(axes: Axes, rows: list[Row], title: str, named: bool) -> None:
+    labels = [row["sampler"] for row in rows]
+    colours = [colour(label) for label in labels]
+    axes.barh(
+        range(len(rows)), [100 * row["accuracy"] for row in rows], 0.7, xerr=margins(rows), color=colours, ecolor="#333"
+    )
+    axes.set_yticks(range(len(rows)), labels if named else [""] * len(rows))
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    tidy(axes, xlim=(0, 103), xticks=(0, 50, 100), xlabel="accuracy %, 95 % interval", title=title)
+    axes.grid(axis="y", alpha=0)
