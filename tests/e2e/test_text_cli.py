@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infogain import Trace
+from infogain import Generation, Trace
 from infogain.cli.chat import Talk, _ask
 from tests.e2e.test_cli import TERMINAL, ok, refused, run
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
@@ -132,6 +133,23 @@ def test_stop_strings_batches_and_chats_have_flags(folders: dict[str, Path], tmp
         ok(*asked[:2], *flags, *flag, "--traces", tmp_path, "--overwrite")
         columns.append(len(Trace.load(tmp_path / "0000.jsonl").canvas[0]))
     assert columns[0] < columns[1] < columns[2]
+
+
+def test_a_terminal_shows_texts_in_order_even_when_a_job_breaks_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    def done(text: str) -> Generation:
+        return Generation("p", text, "length", [1], [0], 0.5, 1, 2, 1, 0, {})
+
+    with pytest.raises(KeyboardInterrupt), _writer(None) as write:
+        write(1, done("second"))
+        write(0, done("first"))
+        raise KeyboardInterrupt
+    shown = capsys.readouterr().out
+    assert shown.index("first") < shown.index("second")
+    assert "[1 tokens, length; H̃ 0.50, forwards 1, token-forwards 2]" in shown
 
 
 # infill, compare, inspect, drift

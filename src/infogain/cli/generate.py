@@ -115,8 +115,12 @@ def _writer(out: Path | None) -> Iterator[Callable[[int, Generation], None]]:
             yield partial(_write_line, file)
         click.echo(f"texts → {out}", err=True)
     elif sys.stdout.isatty():
-        console = Console(highlight=False, markup=False)
-        yield lambda _, text: show(console, text)
+        console, texts = Console(highlight=False, markup=False), dict[int, Generation]()
+        try:
+            yield texts.__setitem__
+        finally:  # once the progress bar is gone; what is done is shown, whatever came in between
+            for _, text in sorted(texts.items()):
+                show(console, text)
     else:
         yield partial(_write_line, sys.stdout)
 
