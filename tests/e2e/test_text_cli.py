@@ -11,6 +11,7 @@ import pytest
 
 from infogain import Generation, Trace
 from infogain.cli.chat import Talk, _ask
+from infogain.cli.generate import _writer
 from tests.e2e.test_cli import TERMINAL, ok, refused, run
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
 
@@ -143,10 +144,14 @@ def test_a_terminal_shows_texts_in_order_even_when_a_job_breaks_off(
     def done(text: str) -> Generation:
         return Generation("p", text, "length", [1], [0], 0.5, 1, 2, 1, 0, {})
 
-    with pytest.raises(KeyboardInterrupt), _writer(None) as write:
-        write(1, done("second"))
-        write(0, done("first"))
-        raise KeyboardInterrupt
+    def broken_off() -> None:
+        with _writer(None) as write:
+            write(1, done("second"))
+            write(0, done("first"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
     shown = capsys.readouterr().out
     assert shown.index("first") < shown.index("second")
     assert "[1 tokens, length; H̃ 0.50, forwards 1, token-forwards 2]" in shown
