@@ -11,7 +11,7 @@ from rich.live import Live
 from infogain.cli.board import legend
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM, show
-from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.model import Source, chat_model_flags, recipe_for
 from infogain.cli.sheet import sheet
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, Job, completions, stream
@@ -33,7 +33,7 @@ NEEDED = (
 
 
 @click.command()
-@model_flags
+@chat_model_flags
 @LENGTH
 @SYSTEM
 @settings_flags
@@ -59,11 +59,6 @@ def chat(source: Source, length: int | None, system: str | None, settings: Setti
     console.print(legend(), "/help lists what else you can say.", sep="\n")
     while talk.turn(_ask(console)):
         pass
-
-
-for param in chat.params:
-    if isinstance(param, click.Option) and param.name == "name":  # the package's own model has no template
-        param.help, param.show_default = "folder or hub id of a checkpoint with a chat template  [required]", False
 
 
 def _ask(console: Console) -> str:

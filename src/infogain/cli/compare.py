@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from infogain.cli.flags import Settings, dashed, settings_flags
+from infogain.cli.flags import Settings, dashed, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
 from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
@@ -40,7 +40,7 @@ NARROWEST = 28  # columns a text needs to be read beside others
 @SYSTEM
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="save texts and costs as JSON")
 @OVERWRITE
-@settings_flags
+@shared_settings_flags
 def compare(
     prompt: str,
     source: Source,
@@ -83,9 +83,6 @@ def compare(
         lines = [{**text.plain(), "seconds": seconds} for _, text, seconds in outcomes]
         out.write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         console.print(f"texts and costs → {out}", soft_wrap=True)
-
-
-compare.params = [param for param in compare.params if param.name != "sampler__name"]  # --samplers is in its place
 
 
 def check(names: list[str], settings: Settings) -> None:

@@ -39,6 +39,7 @@ TYPES: dict[Any, click.ParamType[Any]] = {
     tuple[int, ...]: Ids(),
 }
 RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
+SAMPLER: Flag = click.option("--sampler", "sampler__name", metavar="NAME", help=f"one of {', '.join(SAMPLERS)}")
 TEXT_BLOCK = f"columns decoded together; unset: {BLOCK}, or the width a block-causal model was trained with"
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -60,11 +61,17 @@ class Settings:
 
 def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command every recipe flag; it is called with the `recipe` they resolve to."""
-    return _flagged(lambda settings, **rest: command(recipe=settings.over(Recipe()), **rest), command, _flags())
+    flags = [SAMPLER, *_flags()]
+    return _flagged(lambda settings, **rest: command(recipe=settings.over(Recipe()), **rest), command, flags)
 
 
 def settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a command whose defaults depend on its model: it is called with the `settings` as given."""
+    return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK})])
+
+
+def shared_settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a command that runs several samplers: what is to hold for all of them."""
     return _flagged(command, command, _flags({"block": TEXT_BLOCK}))
 
 
@@ -115,10 +122,8 @@ def _schedule(given: Plain, name: str) -> Plain:
 def _flags(meanings: Mapping[str, str] = {}) -> list[Flag]:
     """`meanings` of recipe fields, where they are not what a bare recipe says."""
     file_type = click.Path(dir_okay=False, path_type=Path)
-    names = ", ".join(SAMPLERS)
     return [
         click.option("--recipe", "file__path", type=file_type, help="TOML file to start from; flags override it"),
-        click.option("--sampler", "sampler__name", metavar="NAME", help=f"one of {names}"),
         *(_sampler_flag(field) for field in _sampler_fields()),
         click.option(
             "--base",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from infogain.cli.flags import Settings
+from infogain.cli.flags import Flag, Settings
 from infogain.errors import InputError
 from infogain.generate import as_recipe, default_recipe
 from infogain.load import DTYPES, load
@@ -23,16 +23,9 @@ CACHE_HELP = (
     "block-causal models and masked LMs take none of these"
 )
 DEFAULT = "zoo:tiny-reason"
+ANY_MODEL = "folder, hub id, or the small model that comes with the package"
+CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
 FLAGS = [
-    click.option(
-        "--model",
-        "-m",
-        "name",
-        show_default=DEFAULT,
-        envvar="INFOGAIN_MODEL",
-        show_envvar=True,
-        help="folder, hub id, or the small model that comes with the package",
-    ),
     click.option("--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="of the weights; unset: what the files hold"),
     click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
     click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
@@ -60,7 +53,22 @@ class Source:
 
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command the model flags; it is called with the `source` they name."""
+    return _name(ANY_MODEL, DEFAULT)(_sourced(command))
 
+
+def chat_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a command that the package's own model, which has no chat template, cannot serve."""
+    return _name(CHAT_MODEL, None)(_sourced(command))
+
+
+def _name(text: str, default: str | None) -> Flag:
+    shown = default or False
+    return click.option(
+        "--model", "-m", "name", show_default=shown, envvar="INFOGAIN_MODEL", show_envvar=True, help=text
+    )
+
+
+def _sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def sourced(
         name: str | None, dtype: str | None, device: str | None, cache: str | None, revision: str | None, **rest: Any
