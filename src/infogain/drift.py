@@ -17,7 +17,8 @@ from torch import Tensor
 from infogain.canvas import Canvas
 from infogain.decode import Observer
 from infogain.errors import InputError
-from infogain.generate import Generation, Job, collect, stream
+from infogain.generate import Generation, collect, stream
+from infogain.job import Job
 from infogain.marginals import Marginals
 from infogain.models.backbone import Backbone
 from infogain.options import Plain

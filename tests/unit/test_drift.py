@@ -10,7 +10,7 @@ import torch
 import infogain
 from infogain import Canvas, InputError, Recipe, TextModel
 from infogain.drift import Pair, measure
-from infogain.generate import Job
+from infogain.job import Job
 from infogain.models.backbone import Backbone, random_backbone
 from tests.laws.test_backbone import BASE, SPECS, canvas_of
 from tests.unit.test_generate import Letters

@@ -14,7 +14,8 @@ from infogain.cli.generate import LENGTH, SYSTEM, show
 from infogain.cli.model import Source, chat_model_flags, recipe_for
 from infogain.cli.sheet import sheet
 from infogain.errors import ContextError, InfoGainError, InputError
-from infogain.generate import Generation, Job, completions, stream
+from infogain.generate import Generation, stream
+from infogain.job import Job, completions
 from infogain.recipe import Recipe
 from infogain.story import Story
 from infogain.text import Message, TextModel

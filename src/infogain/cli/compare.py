@@ -20,7 +20,8 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import watch
 from infogain.errors import InputError
-from infogain.generate import BLOCK, Generation, collect, completions, stream
+from infogain.generate import BLOCK, Generation, collect, stream
+from infogain.job import completions
 from infogain.options import fields
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS

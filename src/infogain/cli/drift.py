@@ -17,7 +17,7 @@ from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
 from infogain.drift import Drift, measure
-from infogain.generate import completions
+from infogain.job import completions
 from infogain.recipe import Recipe
 
 

@@ -18,7 +18,8 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, check_file, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
-from infogain.generate import Generation, Job, as_stops, completions, stream
+from infogain.generate import Generation, as_stops, stream
+from infogain.job import Job, completions
 from infogain.recipe import Recipe
 from infogain.text import TextModel
 

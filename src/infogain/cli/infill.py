@@ -13,7 +13,8 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
 from infogain.errors import InputError
-from infogain.generate import collect, infills, stream
+from infogain.generate import collect, stream
+from infogain.job import infills
 from infogain.recipe import Recipe
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from infogain.errors import InputError
-from infogain.generate import Prompt, is_message
+from infogain.job import Prompt, is_message
 
 FILE = click.option(
     "--file",

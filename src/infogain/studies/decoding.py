@@ -13,7 +13,8 @@ import torch
 
 from infogain.canvas import Canvas
 from infogain.decode import decode
-from infogain.generate import completions, default_recipe, stream
+from infogain.generate import default_recipe, stream
+from infogain.job import completions
 from infogain.noise import row_seeds
 from infogain.options import Plain
 from infogain.samplers import LookAhead, Sampler
