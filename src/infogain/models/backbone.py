@@ -70,22 +70,22 @@ class BackboneContext:
 class Earlier:
     """What a block-causal model keeps of the columns before `since`, and how a layer goes on from it."""
 
-    def __init__(self, past: Past | None, since: Tensor, old: int, size: int) -> None:
-        """`old` and `size`: columns kept of the widest row, before and after."""
+    def __init__(self, past: Past | None, since: Tensor, old: int, size: int, span: int) -> None:
+        """`old` and `size`: columns kept of the widest row, before and after; `span`: columns that run."""
         self.past, self.old = past, old
         at = torch.arange(max(old, size), device=since.device)[None]
         self.seen = at[:, :old] < since[:, None]  # [C, old]
         # where each column to keep stands once the new ones are appended to the old; past a row's own, anywhere
-        self.place = torch.where(at < since[:, None], at, old + at - since[:, None])[:, :size]  # [C, size]
+        place = torch.where(at < since[:, None], at, old + at - since[:, None])[:, :size]
+        self.place = place.clamp(max=old + span - 1)[:, None, :, None]  # [C, 1, size, 1]
 
     def merge(self, layer: int, own: Keys) -> tuple[Keys, Keys]:
         """What to attend over, and what to keep. One layer's copies live at a time."""
         if self.past is None or self.old == 0:
-            return own, Keys(*(y[:, :, : self.place.shape[1]] for y in own))
+            return own, Keys(*(y[:, :, : self.place.shape[2]] for y in own))
         before = self.past.context.layers[layer]
         every = own.after(Keys(*(y[self.past.row, :, : self.old] for y in before)))
-        place = self.place.clamp(max=every.k.shape[2] - 1)[:, None, :, None]
-        return every, Keys(*(y.gather(2, place.expand(-1, y.shape[1], -1, y.shape[3])) for y in every))
+        return every, Keys(*(y.gather(2, self.place.expand(-1, y.shape[1], -1, y.shape[3])) for y in every))
 
 
 class Backbone:
@@ -165,7 +165,7 @@ class Backbone:
         column = block_columns(since, span)  # [C, S]
         block = column // width
         own = (column < canvas.length[:, None])[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
-        earlier = Earlier(past, since, max(kept), max(start))
+        earlier = Earlier(past, since, max(kept), max(start), span)
         seen = earlier.seen[:, None].expand(-1, span, -1)
         x, layers = self.transformer.prefill(
             canvas.view(since, span)[0], column, torch.cat([seen, own], -1), earlier.merge

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from infogain.studies.base import Grid, Study, accuracy, percent
+from infogain.studies.base import Grid, Study, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
 from infogain.studies.numbers import mean
 from infogain.studies.plot import nth, side_legend, tidy
-from infogain.studies.samplers import average, difference
+from infogain.studies.samplers import average, by_task, difference
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -136,15 +136,6 @@ def leaders(rows: list[Row]) -> Grid:
 
 
 def test_tables(rows: list[Row]) -> list[Grid]:
-    grids = []
-    for k in sorted({row["K"] for row in pick(rows, stage="test")}):
-        own = pick(rows, stage="test", K=k)
-        tasks = list(dict.fromkeys(row["task"] for row in own))
-        lines = []
-        for name in dict.fromkeys(row["sampler"] for row in own):
-            cells = [pick(own, sampler=name, task=task) for task in tasks]
-            found = average(own, name)
-            last = [f"{percent(found[0])} ± {percent(found[1])}", f"{found[2]:.2f}"] if found else ["–", "–"]
-            lines.append([name, *(accuracy(cell[0]) if cell else "–" for cell in cells), *last])
-        grids.append(Grid(f"Accuracy % on test problems, K = {k}", ["sampler", *tasks, "average", "mean H̃"], lines))
-    return grids
+    own = pick(rows, stage="test")
+    ks = sorted({row["K"] for row in own})
+    return [by_task(f"Accuracy % on test problems, K = {k}", pick(own, K=k)) for k in ks]

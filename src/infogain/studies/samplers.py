@@ -128,7 +128,11 @@ def shares(row: Row) -> list[float]:
 
 
 def table(rows: list[Row], k: int, tau: float) -> Grid:
-    own = pick(rows, K=k, τ_token=tau)
+    return by_task(f"Accuracy %, K = {k}, τ_token = {tau:g}", pick(rows, K=k, τ_token=tau))
+
+
+def by_task(title: str, own: list[Row]) -> Grid:
+    """A line per sampler, a column per task, and what they come to on average."""
     tasks = [task for task in TASKS if pick(own, task=task)]
     lines = []
     for label in dict.fromkeys(row["sampler"] for row in own):
@@ -136,4 +140,4 @@ def table(rows: list[Row], k: int, tau: float) -> Grid:
         found = average(own, label)
         last = [f"{percent(found[0])} ± {percent(found[1])}", f"{found[2]:.2f}"] if found else ["–", "–"]
         lines.append([label, *(accuracy(cell[0]) if cell else "–" for cell in cells), *last])
-    return Grid(f"Accuracy %, K = {k}, τ_token = {tau:g}", ["sampler", *tasks, "average", "mean H̃"], lines)
+    return Grid(title, ["sampler", *tasks, "average", "mean H̃"], lines)

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from infogain.models import Backbone, load_model
+from infogain.load import load
+from infogain.models import Denoiser
 from infogain.models.llada import LLADA
 from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
@@ -29,9 +30,11 @@ def save_model(folder: Path, transformer: Transformer, columns: int) -> None:
     ALPHABET.save(folder)
 
 
-def load_zoo_model(folder: str | Path, device: str | torch.device = "cpu") -> tuple[Backbone, Alphabet]:
-    """The model in float32 and its alphabet. Nothing is cached: canvases are short, and every logit is exact."""
-    return load_model(folder, torch.float32, device, cache="none"), Alphabet.load(folder)
+def load_zoo_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Denoiser, Alphabet]:
+    """`infogain.load` for a folder that is known to have an alphabet."""
+    model, words = load(folder, device=device)
+    assert isinstance(words, Alphabet)
+    return model, words
 
 
 def llada_config(spec: Spec, columns: int) -> dict[str, Any]:
