@@ -44,7 +44,7 @@ class UnknownName(OptionError):
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         guess = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {name!r}{note}.{guess} Available: {', '.join(known)}.")
+        super().__init__(f"unknown {kind} {name!r}{note}.{guess} Available: {', '.join(known) or 'none'}.")
 
 
 class ContractError(InfoGainError, RuntimeError):

@@ -98,6 +98,7 @@ class Options:
     """A base for frozen dataclasses: checks every field when the value is made."""
 
     name: ClassVar[str] = ""
+    presets: ClassVar[Mapping[str, Plain]] = {}  # settings with a name of their own, made as "name:preset"
 
     def __post_init__(self) -> None:
         owner = self.name or type(self).__name__
@@ -141,13 +142,18 @@ class Registry(Generic[T]):
         return len(self.entries)
 
     def __getitem__(self, name: str) -> type[T]:
-        if name not in self.entries:
+        """The entry of a name, with or without a preset behind it."""
+        own, colon, preset = name.partition(":")
+        if own not in self.entries:
             raise UnknownName(self.kind, name, self.entries)
-        return self.entries[name]
+        if colon and preset not in self.entries[own].presets:
+            raise UnknownName(f"preset of {self.kind} {own!r}:", preset, self.entries[own].presets)
+        return self.entries[own]
 
     def make(self, name: str, **options: Any) -> T:
-        """Make an entry by name; its options are its dataclass fields."""
+        """Make an entry by name, or by name and preset ("info-gain:validated"); options go over the preset."""
         entry = self[name]
+        options = {**entry.presets.get(name.partition(":")[2], {}), **options}
         known = fields(entry)
         for given in options:
             if given not in known:

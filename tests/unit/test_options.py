@@ -27,6 +27,21 @@ def test_an_option_of_another_sampler_says_whose_it_is() -> None:
         make("info-gain", width=3)
 
 
+def test_a_preset_is_its_settings_and_options_go_over_it() -> None:
+    assert make("info-gain:paper") == InfoGain()
+    assert make("info-gain:validated") == InfoGain(gain_power=0.0)
+    assert make("info-gain:validated", gain_power=0.5, n=4) == InfoGain(gain_power=0.5, n=4)
+    plain = Recipe("info-gain:validated").plain()["sampler"]  # type: ignore[arg-type]  # Recipe parses names
+    assert (plain["name"], plain["gain_power"]) == ("info-gain", 0.0)
+
+
+def test_an_unknown_preset_gets_a_suggestion() -> None:
+    with pytest.raises(UnknownName, match=r"preset of sampler 'info-gain': 'validate'.*validated"):
+        make("info-gain:validate")
+    with pytest.raises(UnknownName, match="preset of sampler 'entropy'"):
+        make("entropy:paper")
+
+
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(OptionError, match="schedule 'steps' needs count: steps in all"):
         Recipe.of({"schedule": {"name": "steps"}})

@@ -12,8 +12,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from infogain import InputError, UnknownName
+from infogain import InputError, UnknownName, samplers
 from infogain.cli import main
+from infogain.options import plain
 from infogain.studies import STUDIES, load_study, numbers, work
 from infogain.studies.cell import FIGURE, Cell
 from infogain.studies.decoding import batches, lines, run_cell
@@ -31,6 +32,8 @@ from infogain.zoo.folder import save_model
 from infogain.zoo.tasks import TASKS
 from infogain.zoo.trainer import Settings, Trainer
 from tests.parity.checkpoints import write_checkpoint
+
+ROOT = Path(__file__).parents[2]
 
 SHAPE = Settings(layers=1, width=16, heads=2, intermediate=16)
 CPU = torch.device("cpu")
@@ -271,3 +274,9 @@ def test_without_matplotlib_there_is_no_figure(
     assert [path.suffix for path in save(study, rows, "small", subject, tmp_path)] == [".json", ".csv"]
     save(study, [], "small", subject, tmp_path)
     assert "0 of 4 points so far" in save_report(tmp_path).read_text()
+
+
+def test_the_shipped_preset_is_the_one_the_committed_study_chose() -> None:
+    rows = json.loads((ROOT / "docs/results/preset.json").read_text())["rows"]
+    chosen = next(row["cell"]["recipe"]["sampler"] for row in rows if row["labels"].get("sampler") == "preset")
+    assert plain(samplers.make("info-gain:validated")) == chosen

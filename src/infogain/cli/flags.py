@@ -39,7 +39,8 @@ TYPES: dict[Any, click.ParamType[Any]] = {
     tuple[int, ...]: Ids(),
 }
 RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
-SAMPLER: Flag = click.option("--sampler", "sampler__name", metavar="NAME", help=f"one of {', '.join(SAMPLERS)}")
+NAMES = f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated"
+SAMPLER: Flag = click.option("--sampler", "sampler__name", metavar="NAME", help=NAMES)
 TEXT_BLOCK = f"columns decoded together; unset: {BLOCK}, or the width a block-causal model was trained with"
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -98,6 +99,7 @@ def resolve(defaults: Recipe, file: Plain, sampler: Plain, base: Plain, schedule
     name = sampler.get("name", table["sampler"]["name"])
     if name != table["sampler"]["name"]:
         table["sampler"] = plain(SAMPLERS.make(name))  # with its defaults, so that single flags lie over them
+        sampler = {**sampler, "name": table["sampler"]["name"]}  # a preset is spelled out
     if base:
         sampler = {**sampler, "base": base}
     schedule = _schedule(schedule, table["schedule"]["name"])

@@ -57,13 +57,16 @@ def unified_view() -> Table:
 
 def _show(console: Console, name: str) -> None:
     sampler = SAMPLERS.make(name)
-    console.print(Text(name, "bold"))
+    console.print(Text(sampler.name, "bold"))
     console.print(_flowing(inspect.getdoc(sampler) or ""))
     console.print(f"\nmaximises    {sampler.criteria}")
     console.print(f"sensitivity  {sampler.sensitivity} (to temperature)")
     console.print(f"greedy       {_yes(sampler.greedy)}")
     console.print(f"adaptive     {_yes(sampler.adaptive)}\n")
     console.print(_options(type(sampler)))
+    for preset, settings in sampler.presets.items():
+        words = "  ".join(f"{dashed(option)} {value}" for option, value in settings.items()) or "the defaults"
+        console.print(f"\npreset {sampler.name}:{preset}\n  {words}")
 
 
 def _options(entry: type[Sampler]) -> Table:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
 from infogain.objective import info_gain_objective
-from infogain.options import option
+from infogain.options import Plain, option
 from infogain.samplers.actions import LookAhead
 from infogain.samplers.base import SAMPLERS
 from infogain.state import Candidates, State
@@ -21,6 +22,10 @@ class InfoGain(LookAhead):
 
     criteria: ClassVar[str] = "IG(a; z) − Σ_A H"
     sensitivity: ClassVar[str] = "Low"
+    presets: ClassVar[Mapping[str, Plain]] = {
+        "paper": {},
+        "validated": {"tau_pos": 0.1, "phi": "drawn", "gain_power": 0.0},  # `infogain study preset` chose it
+    }
 
     gain_power: float = option(
         1.0, "what remains is Σ H / |M|^power: 1 the paper's mean, 0 the plain sum", low=0, high=1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
 from infogain.objective import state_uncertainty
-from infogain.options import option
+from infogain.options import Plain, option
 from infogain.samplers.base import SAMPLERS
 from infogain.samplers.info_gain import InfoGain
 from infogain.state import Candidates, State
@@ -24,6 +25,7 @@ class InfoGainBeam(InfoGain):
 
     criteria: ClassVar[str] = "−(H̃ + 𝓗(z′))"
     sensitivity: ClassVar[str] = "–"
+    presets: ClassVar[Mapping[str, Plain]] = {}  # those of the sampler were chosen without a beam
 
     width: int = option(4, "hypotheses kept per prompt", low=1)
 

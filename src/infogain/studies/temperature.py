@@ -57,13 +57,13 @@ class TemperatureStudy(Study):
             for y, line in enumerate(table):
                 for x, h in enumerate(line):
                     axes.text(
-                        x, y, f"{h:.1f}", ha="center", va="center", color="white" if h > (top + low) / 2 else "black"
+                        x, y, f"{h:.2f}", ha="center", va="center", color="white" if h > (top + low) / 2 else "black"
                     )
             tidy(axes, title=label, xlabel="τ_token")
             axes.grid(visible=False)
             axes.set_xticks(range(len(tokens)), [f"{t:g}" for t in tokens])
             axes.set_yticks(range(len(positions)), [f"{t:g}" for t in positions])
-        panels[0].set_ylabel("τ_pos")
+        panels[0].set_ylabel("τ_pos", labelpad=10)
         figure.colorbar(image, ax=panels, label=r"mean $\tilde{H}$ (nats)")
 
     def checks(self, rows: list[Row]) -> list[Check]:
