@@ -93,10 +93,9 @@ def test_engines_give_the_logits_of_the_plain_path(family: str, engine: str) -> 
     with torch.inference_mode():
         row = torch.tensor([0, 0, 1, 1, 1, 2, 3], device="cuda")
         tokens = torch.randint(0, 499, (7, width), device="cuda")
+        contexts = [m.prefill(canvas().to(torch.device("cuda")), start, width)[0] for m in (plain, model)]
         for _ in range(2):  # recorded, then replayed
-            one, two = (
-                m(tokens, m.prefill(canvas().to(torch.device("cuda")), start, width)[0], row, 3) for m in (plain, model)
-            )
+            one, two = (m(tokens, context, row, 3) for m, context in zip((plain, model), contexts, strict=True))
             assert torch.allclose(one, two, atol=1e-4)
 
 
