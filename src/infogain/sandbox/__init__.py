@@ -22,6 +22,17 @@ GRACE = 5.0  # seconds to put up walls and take them down, before the process is
 START = "import sys; sys.path.insert(0, sys.argv[1]); from jail.main import main; del sys.path[0]; main(*sys.argv[2:])"
 PYTHON = [sys.executable, "-s", "-S", "-P", "-X", "utf8", "-c", START, str(Path(__file__).parent)]
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # a verdict must not hang on the order of a set; gone before the program starts
+PROBE = """
+import os, signal
+def forks():
+    for count in range(32):
+        try:
+            if os.fork() == 0:
+                signal.pause()
+        except OSError:
+            break
+    return count
+"""
 
 
 @dataclass(frozen=True)
@@ -100,8 +111,10 @@ def ready() -> str | None:
     """None where the walls can be put up; else what this system refuses."""
     if sys.platform != "linux":
         return f"it needs Linux; this is {sys.platform}"
-    outcome = _run("", "", TIME_LIMIT, MEMORY_MB, walled=True)
-    return None if outcome.ok else outcome.stderr_tail
+    outcome = _run(
+        PROBE, "assert forks() < 32, 'no limit on processes holds for this user'", TIME_LIMIT, MEMORY_MB, True
+    )
+    return None if outcome.ok else outcome.stderr_tail.strip().split("\n")[-1]
 
 
 def _check(time_limit: float, memory_mb: int) -> None:

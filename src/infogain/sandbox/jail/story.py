@@ -6,9 +6,11 @@ TAIL = 2000  # characters
 
 
 def tell(error: BaseException, file: str, source: str) -> str:
+    """Only the frames of this file: the others are ours, or Python's."""
     import linecache  # costs milliseconds, and most programs need none of it
     import traceback
 
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    own = error.__traceback__.tb_next if error.__traceback__ else None  # without the frame that caught it
-    return "".join(traceback.format_exception(type(error), error, own))[-TAIL:]
+    story = traceback.TracebackException.from_exception(error)
+    story.stack = traceback.StackSummary.from_list([frame for frame in story.stack if frame.filename == file])
+    return "".join(story.format())[-TAIL:]
