@@ -24,6 +24,8 @@ PROCESSES = 8
 
 def enter() -> None:
     """Leave the machine behind; the next child is process 1 of a world without network, files or other processes."""
+    with contextlib.suppress(OSError):
+        _write("/proc/self/oom_score_adj", "1000")  # where memory runs out, the first to go
     as_root = os.geteuid() == 0 and _knows(NOBODY)
     _separate_as_root() if as_root else _separate()
     _build()
