@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -94,6 +95,7 @@ LIES = {
     "writes success to every descriptor": WRONG
     + """
 import os
+import re
 for descriptor in range(3, 64):
     try: os.write(descriptor, b'["passed", ""]\\n')
     except OSError: pass
@@ -115,6 +117,7 @@ for descriptor in range(3, 64):
     "says what cannot be read": WRONG
     + """
 import os
+import re
 for descriptor in range(3, 64):
     try: os.write(descriptor, b'[]\\n')
     except OSError: pass
@@ -383,3 +386,11 @@ def test_a_refusal_says_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_limits_have_limits(limits: dict[str, int]) -> None:
     with pytest.raises(InputError, match="must be"):
         run_code(RIGHT, **limits)  # type: ignore[arg-type]
+
+
+@walled
+def test_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[2] / "docs" / "sandbox.md"
+    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out == "None\nTrue passed\n"
