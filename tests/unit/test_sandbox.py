@@ -24,7 +24,8 @@ TESTS = "assert double(2) == 4\nassert double(5) == 10\n"
 RIGHT = "def double(x):\n    return 2 * x\n"
 WRONG = "def double(x):\n    return 0\n"
 LIMIT = 1.0  # seconds
-MARGIN = 1.5  # seconds, to start and to clean up on a busy machine
+AMPLE = 10.0  # seconds, for a program that is meant to get done
+MARGIN = 3.0  # seconds, to start and to clean up on a busy machine
 
 # Asked of the kernel by another program, so that walls of ours which do not stand fail these tests, and skip none.
 NAMESPACES = ["unshare", "--user", "--map-root-user", "--net", "--pid", "--mount", "--fork", "true"]
@@ -32,7 +33,7 @@ allowed = bool(shutil.which("unshare")) and subprocess.run(NAMESPACES, capture_o
 walled = pytest.mark.skipif(not allowed, reason="this system refuses namespaces")
 
 
-def run(program: str, tests: str = TESTS, time_limit: float = LIMIT) -> Outcome:
+def run(program: str, tests: str = TESTS, time_limit: float = AMPLE) -> Outcome:
     return run_code(textwrap.dedent(program), tests, time_limit=time_limit, memory_mb=512)
 
 
@@ -132,6 +133,53 @@ def test_a_lie_does_not_pass(program: str) -> None:
     assert not run(program, tests).ok
 
 
+# Forgeries: the program finds its line to the judge and speaks on it in our place
+
+FORGER = """
+import fcntl, json, os
+def mode(descriptor):
+    try: return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    except OSError: return None
+reads = next(n for n in range(3, 64) if mode(n) == os.O_RDONLY)
+writes = next(n for n in range(3, 64) if mode(n) == os.O_WRONLY)
+def say(message): os.write(writes, json.dumps(message).encode() + b"\\n")
+def names(modules, values): say(["value", ["dict", [["modules", ["dict", modules]], ["values", ["dict", values]]]]])
+def serve(answers):
+    for line in os.fdopen(reads): say(["value", answers[json.loads(line)[0]]])
+"""
+JUDGE = "next(x for x in __import__('gc').get_objects() if type(x).__name__ == 'Judge').finish('passed')"
+CALLS = [["double", ["handle", 1]]]
+FORGERIES = {
+    "runs code as an exception": f'say(["raise", "eval", {JUDGE!r}, ""])',
+    "hands over builtins": f"""
+names([], {CALLS} + [["__builtins__", ["dict", [["all", ["handle", 2]]]]]])
+serve({{1: 0, 2: True}})""",
+    "hides builtins": f"names([], {CALLS} + [['all', ['handle', 2]]])\nserve({{1: 0, 2: True}})",
+    "names a module that runs": "names([['double', 'unittest.__main__']], [])\nserve({})",
+    "names no module": "names([['double', 3]], [])\nserve({})",
+    "gives what has no form": 'say(["value", [["list"], 1]])',
+    "gives too little": 'say(["value"])',
+    "gives no names": 'say(["value", 3])',
+    "raises what nobody knows": f"names([], {CALLS})\nsay(['raise', 'print', 'x', 'y'])",
+    "raises too much": 'say(["raise", "UnicodeDecodeError", "x", "y"])',
+    "nests without end": "os.write(writes, b'[' * 100_000 + b'\\n')",
+    "never ends its line": "while True: os.write(writes, b'[')",
+}
+
+
+@walled
+@pytest.mark.parametrize("program", FORGERIES.values(), ids=FORGERIES.keys())
+def test_a_forged_answer_is_only_an_answer(program: str) -> None:
+    assert not run_code(FORGER + program, "assert all([double(2) == 4])", time_limit=LIMIT).ok
+
+
+@walled
+def test_the_forger_does_reach_the_line() -> None:
+    """Else the forgeries above would show nothing: right answers count, whoever gives them."""
+    forged = FORGER + f"names([], {CALLS})\nserve({{1: 4}})"
+    assert run_code(forged, "assert all([double(2) == 4])").ok
+
+
 # Attacks: on the machine, on its files, on its time
 
 ATTACKS = {
@@ -208,8 +256,9 @@ ATTACKS = {
 @pytest.mark.parametrize(("program", "status"), ATTACKS.values(), ids=ATTACKS.keys())
 def test_an_attack_fails_in_time(program: str, status: str) -> None:
     begin = time.monotonic()
-    outcome = run(program)
-    assert (outcome.ok, outcome.status) == (False, status), outcome
+    outcome = run(program, time_limit=LIMIT)
+    assert not outcome.ok
+    assert outcome.status in (status, "timeout"), outcome  # a busy machine may not even get to what fails
     assert time.monotonic() - begin < LIMIT + MARGIN
 
 
@@ -274,7 +323,7 @@ def test_the_system_is_ready() -> None:
 
 @walled
 def test_a_right_program_passes_and_a_wrong_one_says_why() -> None:
-    assert run(RIGHT) == Outcome(True, "passed", pytest.approx(0, abs=LIMIT + MARGIN), "")  # type: ignore[arg-type]
+    assert run(RIGHT) == Outcome(True, "passed", pytest.approx(0, abs=AMPLE), "")  # type: ignore[arg-type]
     wrong = run("def double(x):\n    return x * x\n")
     assert wrong.status == "failed"
     assert "assert double(5) == 10" in wrong.stderr_tail
@@ -337,7 +386,7 @@ def test_tests_may_print_and_fail_on_their_own() -> None:
     assert '["passed"' in printed.stderr_tail
     assert run(RIGHT, "raise SystemExit(0)").status == "failed"
     assert run(RIGHT, "double(").status == "failed"
-    assert run(RIGHT, "while True: pass").status == "timeout"
+    assert run(RIGHT, "while True: pass", LIMIT).status == "timeout"
 
 
 @walled
@@ -351,7 +400,7 @@ def test_without_tests_a_program_passes_by_coming_to_its_end() -> None:
 def test_many_programs_come_back_in_order() -> None:
     seen: list[Outcome] = []
     jobs: list[str | tuple[str, str]] = [(RIGHT, TESTS), (WRONG, TESTS), RIGHT, "1 / 0"]
-    outcomes = run_many(jobs, workers=2, progress=seen.append, time_limit=LIMIT)
+    outcomes = run_many(jobs, workers=2, progress=seen.append)
     assert [outcome.ok for outcome in outcomes] == [True, False, True, False]
     assert sorted(map(id, seen)) == sorted(map(id, outcomes))
     assert run_many([]) == []
@@ -366,12 +415,13 @@ def test_where_walls_are_refused_nothing_runs_unless_allowed(monkeypatch: pytest
         run(RIGHT)
     with pytest.raises(SandboxError):
         run_many([RIGHT], 1)
-    for program, status in ((RIGHT, "passed"), (WRONG, "failed"), ("while True: pass", "timeout")):
-        assert run_code(program, TESTS, time_limit=LIMIT, unsafe=True).status == status
+    for program, status in ((RIGHT, "passed"), (WRONG, "failed")):
+        assert run_code(program, TESTS, unsafe=True).status == status
+    assert run_code("while True: pass", TESTS, time_limit=LIMIT, unsafe=True).status == "timeout"
     here = "import os\ndef double(x): return 2 * x if os.listdir() == [] and not os.environ else 0"
     child = "import os, time\nif os.fork() == 0: time.sleep(1000)\n" + RIGHT
     for program in (here, child):
-        assert run_code(program, TESTS, time_limit=LIMIT, unsafe=True).ok
+        assert run_code(program, TESTS, unsafe=True).ok
 
 
 def test_a_refusal_says_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """The trusted side: run the tests against a program that lives in another process, and say what came of it.
 
 The tests call the program's functions through handles; arguments and results travel as copies of plain values. So
-nothing that the program patches, prints, compares or exits with decides.
+nothing that the program patches, prints, compares or exits with decides. What comes over the line may be forged.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Judge:
 
     def finish(self, status: str, story: str = "") -> NoReturn:
         """What the program has started ends with it, for it is the first process of its namespace."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
         os.kill(self.child, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.child, signal.SIGKILL)  # without walls, its group
@@ -90,8 +90,8 @@ class Judge:
 
     def _space(self, names: Any) -> dict[str, object]:
         """The tests' names: the program's, but none that would hide one of Python's own unless they import it."""
-        modules = {name: module for name, module in names["modules"].items() if _standard(module)}
-        space = names["values"] | {name: importlib.import_module(module) for name, module in modules.items()}
+        modules = {name: importlib.import_module(module) for name, module in names["modules"].items() if _plain(module)}
+        space = {name: value for name, value in (names["values"] | modules).items() if not name.startswith("__")}
         sys.modules[NAME] = ModuleType(NAME)
         vars(sys.modules[NAME]).update(space)
         return {name: value for name, value in space.items() if not hasattr(builtins, name)}
@@ -111,12 +111,17 @@ def _number(value: object) -> int:
     return value._number
 
 
-def _standard(module: str) -> bool:
-    return module.split(".")[0] in sys.stdlib_module_names
+def _plain(module: str) -> bool:
+    """Of the standard library, and not one that does something by being imported."""
+    first, *rest = module.split(".")
+    return first in sys.stdlib_module_names and not first.startswith("__") and "__main__" not in rest
 
 
 def _exception(name: str, message: str, story: str) -> Exception:
+    """Of Python's own kinds; whoever sent the name, it calls nothing else."""
     kind = getattr(builtins, name, Exception)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        kind = Exception
     try:
         error = kind(message)
     except TypeError:  # some want more than a message
