@@ -12,6 +12,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -313,6 +314,21 @@ def test_all_dies_with_the_process_that_asked() -> None:
     assert gone(parent.pid, patience=3.0)
 
 
+@walled
+def test_a_judge_that_is_killed_or_stuck_takes_its_program_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sandbox.ready() is None  # asked now, so that the processes seen below are the program's
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run, "while True: pass")
+        end = time.monotonic() + AMPLE
+        while len(processes(os.getpid())) < 2 and time.monotonic() < end:
+            time.sleep(0.02)
+        os.kill(min(processes(os.getpid())), signal.SIGKILL)
+        assert running.result().status == "killed"
+    assert gone(os.getpid(), patience=3.0)
+    monkeypatch.setattr(sandbox, "GRACE", LIMIT - AMPLE)  # give up before the judge does
+    assert run("while True: pass").status == "timeout"
+
+
 # Honest programs
 
 
@@ -425,6 +441,9 @@ def test_where_walls_are_refused_nothing_runs_unless_allowed(monkeypatch: pytest
 
 
 def test_a_refusal_says_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, reason in (("mount: denied", "mount: denied"), ("", "the attempt ended as 'killed'")):
+        monkeypatch.setattr(sandbox, "_run", lambda *_, said=said, **__: Outcome(False, "killed", 0.1, said))
+        assert sandbox.ready.__wrapped__() == reason
     monkeypatch.setattr(sys, "platform", "darwin")
     assert sandbox.ready.__wrapped__() == "it needs Linux; this is darwin"
     monkeypatch.setattr(sandbox, "ready", sandbox.ready.__wrapped__)

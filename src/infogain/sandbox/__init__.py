@@ -115,7 +115,8 @@ def ready() -> str | None:
     if sys.platform != "linux":
         return f"it needs Linux; this is {sys.platform}"
     outcome = _run(PROBE, PROOF, TIME_LIMIT, MEMORY_MB, walled=True)
-    return None if outcome.ok else outcome.stderr_tail.strip().split("\n")[-1]
+    said = outcome.stderr_tail.strip().split("\n")[-1]
+    return None if outcome.ok else said or f"the attempt ended as {outcome.status!r}"
 
 
 def _check(time_limit: float, memory_mb: int) -> None:
