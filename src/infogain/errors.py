@@ -6,6 +6,7 @@ InfoGainError
 │   └── OptionError                  an option of a sampler, schedule or recipe
 │       └── UnknownName              a name nobody registered; suggests the nearest
 ├── ContractError (RuntimeError)     a sampler or model broke the promise it makes to the loop
+├── SandboxError (RuntimeError)      the system refuses the walls that generated code must run behind
 └── NumericsError (ArithmeticError)  the model returned NaN or an impossible distribution
 """
 
@@ -49,6 +50,10 @@ class UnknownName(OptionError):
 
 class ContractError(InfoGainError, RuntimeError):
     """A sampler or model broke the promise it makes to the loop."""
+
+
+class SandboxError(InfoGainError, RuntimeError):
+    """The system refuses the walls that generated code must run behind."""
 
 
 class NumericsError(InfoGainError, ArithmeticError):

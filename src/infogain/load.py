@@ -12,8 +12,8 @@ from infogain.alphabet import Alphabet
 from infogain.errors import InputError, UnknownName
 from infogain.models.checkpoint import Checkpoint
 from infogain.models.family import Config
-from infogain.models.huggingface import load_masked_lm
-from infogain.text import HubTokenizer, TextModel, load_tokenizer
+from infogain.models.huggingface import load_masked_lm, load_masked_words
+from infogain.text import HubTokenizer, TextModel, Tokenizer, load_tokenizer
 
 DTYPES = {
     "float32": torch.float32,
@@ -25,7 +25,8 @@ DTYPES = {
 }
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 ZOO = "zoo:"
-FILES = ["*.json", "*.safetensors", "*.txt", "*.jinja"]  # of a checkpoint; its remote code is not needed
+SMALL_FILES = ["*.json", "*.txt", "*.jinja"]
+FILES = [*SMALL_FILES, "*.safetensors"]  # of a checkpoint; its remote code is not needed
 
 
 def load(
@@ -60,12 +61,25 @@ def load(
         model, tokenizer = load_masked_lm(str(folder), kind, place)
         return TextModel(model, HubTokenizer(tokenizer))
     checkpoint = Checkpoint.read(folder)
-    if (folder / ALPHABET_FILE).exists():  # of the zoo: short canvases, so nothing is cached unless asked for
-        small = checkpoint.model(kind or torch.float32, place, cache or "none", engine, ceiling)
-        return TextModel(small, Alphabet.load(folder))
-    family = checkpoint.family
-    words = load_tokenizer(folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)
+    words = _words(checkpoint)
+    if isinstance(words, Alphabet):  # of the zoo: short canvases, so nothing is cached unless asked for
+        return TextModel(checkpoint.model(kind or torch.float32, place, cache or "none", engine, ceiling), words)
     return TextModel(checkpoint.model(kind, place, cache, engine, ceiling), words)
+
+
+def load_words(name: str | Path, revision: str | None = None) -> Tokenizer:
+    """The tokenizer alone: no weights are read, and none fetched."""
+    folder = find_checkpoint(name, revision, SMALL_FILES)
+    if is_masked_lm(Config(folder)):
+        return HubTokenizer(load_masked_words(str(folder)))
+    return _words(Checkpoint.read(folder))
+
+
+def _words(checkpoint: Checkpoint) -> Alphabet | HubTokenizer:
+    if (checkpoint.folder / ALPHABET_FILE).exists():
+        return Alphabet.load(checkpoint.folder)
+    family = checkpoint.family
+    return load_tokenizer(checkpoint.folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)
 
 
 def find_checkpoint(name: str | Path, revision: str | None = None, files: list[str] = FILES) -> Path:

@@ -257,35 +257,6 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     assert "must follow from each other" in refused("replay", path)
 
 
-# frequencies
-
-
-def test_ids_are_counted_over_files_and_standard_input(tmp_path: Path) -> None:
-    one, out = tmp_path / "a.ids", tmp_path / "f.json"
-    one.write_text("1 2 2\n\n3\t2\n")
-    assert ok("frequencies", one, "-", "--out", out, input="2 7\n").startswith("7 tokens, 4 different ids")
-    assert json.loads(out.read_text()) == {"num_tokens": 7, "counts": {"1": 1, "2": 4, "3": 1, "7": 1}}
-    assert "accuracy" in ok("toy", "one-way", "--sampler", "pc", "--frequencies", out, "--count", "2")
-
-
-@pytest.mark.parametrize("word", ["two", "-1", "1.5", "1_000", "٣"])
-def test_what_is_no_id_is_named_with_its_file_and_line(word: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.ids"
-    path.write_text(f"1 2\n3 {word}\n")
-    text = refused("frequencies", path, "--out", tmp_path / "f.json")
-    assert f"{path}, line 2 holds {word!r}" in text
-    assert not (tmp_path / "f.json").exists()
-
-
-def test_bytes_that_are_no_text_and_files_without_ids_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.ids"
-    path.write_bytes(b"1\n\xff\xfe\n")
-    assert "line 2" in refused("frequencies", path, "--out", tmp_path / "f.json")
-    assert "standard input, line 1" in refused("frequencies", "-", "--out", tmp_path / "f.json", input="x")
-    path.write_text("\n")
-    assert "at least one token id" in refused("frequencies", path, "--out", tmp_path / "f.json")
-
-
 # demo
 
 

@@ -1,61 +1,115 @@
-"""`infogain frequencies`: count token ids into the table that the `pc` sampler reads."""
+"""`infogain frequencies`: count a corpus into the table that the `pc` sampler reads."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
-from infogain.cli.output import check_file
+from infogain.cli.output import OVERWRITE, check_file
 from infogain.errors import InputError
+from infogain.load import load_words
 from infogain.samplers.frequencies import count_frequencies, write_frequencies
+
+TEXTS, IDS = (".txt", ".jsonl"), (".txt", ".ids")  # what is taken from a folder
+TEXT = "text"
+Read = Callable[[str, str, str], list[int]]  # a line, where it stands, the name of its file → token ids
 
 
 @click.command()
-@click.argument("ids", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("corpus", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
+@click.option("--model", "-m", help="folder, hub id or zoo:tiny-reason whose tokenizer reads it; no weights are loaded")
+@click.option("--revision", help="of a hub id: branch, tag or commit")
+@click.option("--field", help=f"of JSON lines: where the text is  [default: {TEXT}]")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="JSON table to write")
-def frequencies(ids: tuple[str, ...], out: Path) -> None:
-    """Count token ids for the pc sampler.
+@OVERWRITE
+def frequencies(
+    corpus: tuple[str, ...], model: str | None, revision: str | None, field: str | None, out: Path, overwrite: bool
+) -> None:
+    """Count a corpus for the pc sampler.
 
-    The files hold whole numbers between white space; - is standard input.
-    The ids must come from the tokenizer of the model that will be decoded.
+    With a model, the files hold texts: one per line, or JSON lines (.jsonl) with a field that holds one. Without, they
+    hold token ids of the model's tokenizer, whole numbers between white space. A folder stands for its .txt and .jsonl
+    files (without a model: .txt and .ids); - is standard input. A token never seen counts as seen once.
 
     \b
     Examples:
-      infogain frequencies corpus.ids --out frequencies.json
+      infogain frequencies corpus/ --model ./llada --out frequencies.json
+      infogain frequencies train.jsonl --field question --model ./dream --out frequencies.json
       cat *.ids | infogain frequencies - --out frequencies.json
-      infogain toy one-way --sampler pc --frequencies frequencies.json
+      infogain generate "Count to ten." --model ./llada --sampler pc --frequencies frequencies.json
     """
-    check_file(out)
+    check_file(out, overwrite)
+    if not model and (revision or field):
+        raise InputError("--revision and --field say how texts are read; without a --model there are only token ids.")
+    paths = _files(corpus, TEXTS if model else IDS)
+    read = _texts(model, revision, field or TEXT) if model else _ids
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        counts = count_frequencies(line for path in ids for line in _lines(path, progress))
+        counts = count_frequencies(_lines(paths, read, progress))
     if not counts:
-        raise InputError(f"a frequency table needs at least one token id; {', '.join(ids)} held none.")
+        raise InputError(f"a frequency table needs at least one token; {', '.join(corpus)} held none.")
     write_frequencies(counts, out)
     click.echo(f"{counts.total():,} tokens, {len(counts):,} different ids → {out}")
 
 
-def _lines(path: str, progress: Progress) -> Iterator[list[int]]:
-    if path == "-":
-        yield from _parse(sys.stdin, "standard input")
-        return
-    # What is not text cannot be an id either: replaced here, it is reported with its line.
-    with progress.open(path, "r", encoding="utf-8", errors="replace", description=Path(path).name) as file:
-        yield from _parse(file, path)
+def _files(corpus: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
+    found: list[str] = []
+    for name in corpus:
+        if Path(name).is_dir():
+            held = sorted(str(path) for path in Path(name).rglob("*") if path.suffix in suffixes and path.is_file())
+            if not held:
+                raise InputError(f"a folder of a corpus must hold {' or '.join(suffixes)} files; {name} has none.")
+            found += held
+        else:
+            found.append(name)
+    return found
 
 
-def _parse(lines: Iterable[str], name: str) -> Iterator[list[int]]:
-    for number, line in enumerate(lines, start=1):
-        words = line.split()
-        for word in words:
-            if not (word.isascii() and word.isdigit()):
-                raise InputError(
-                    f"token ids must be whole numbers between white space; {name}, line {number} holds {word[:40]!r}. "
-                    "Run the text through the model's tokenizer first."
-                )
-        yield [int(word) for word in words]
+def _lines(paths: Sequence[str], read: Read, progress: Progress) -> Iterator[list[int]]:
+    task = progress.add_task("counting", total=sum(Path(path).stat().st_size for path in paths if path != "-"))
+    for path in paths:
+        name = "standard input" if path == "-" else path
+        with click.open_file(path, "rb") as file:
+            for number, raw in enumerate(file, start=1):
+                progress.advance(task, len(raw))
+                where = f"{name}, line {number}"
+                try:
+                    line = raw.decode().strip("\r\n")
+                except UnicodeDecodeError as error:
+                    raise InputError(f"a corpus must be UTF-8 text; {where} is not: {error}.") from error
+                yield read(line, where, path)
+
+
+def _ids(line: str, where: str, path: str) -> list[int]:  # noqa: ARG001  # of any file
+    for word in line.split():
+        if not (word.isascii() and word.isdigit()):
+            raise InputError(
+                f"token ids must be whole numbers between white space; {where} holds {word[:40]!r}. "
+                "Name the --model whose tokenizer is to read it."
+            )
+    return [int(word) for word in line.split()]
+
+
+def _texts(model: str, revision: str | None, field: str) -> Read:
+    words = load_words(model, revision)
+
+    def read(line: str, where: str, path: str) -> list[int]:
+        text = _field(line, field, where) if path.endswith(".jsonl") and line.strip() else line
+        return words.encode(text)
+
+    return read
+
+
+def _field(line: str, field: str, where: str) -> str:
+    try:
+        text = json.loads(line)[field]
+    except (ValueError, LookupError, TypeError):
+        text = None
+    if not isinstance(text, str):
+        raise InputError(f"{where} must be a JSON object with a text in {field!r}; it is not. Name another --field.")
+    return text

@@ -15,7 +15,7 @@ from infogain.alphabet import FILE, Alphabet
 from infogain.cli.layout import plain_table
 from infogain.errors import InfoGainError
 from infogain.generate import BLOCK
-from infogain.load import find_checkpoint, is_masked_lm
+from infogain.load import SMALL_FILES, find_checkpoint, is_masked_lm
 from infogain.models.checkpoint import Checkpoint
 from infogain.models.family import Config
 from infogain.models.huggingface import context_in
@@ -42,7 +42,7 @@ def inspect(checkpoint: str, revision: str | None) -> None:
       infogain inspect ./LLaDA-8B-Instruct
       infogain inspect Dream-org/Dream-v0-Instruct-7B
     """
-    folder = find_checkpoint(checkpoint, revision, ["*.json", "*.txt", "*.jinja"])
+    folder = find_checkpoint(checkpoint, revision, SMALL_FILES)
     console = Console(highlight=False, markup=False)
     if is_masked_lm(Config(folder)):
         _show_masked_lm(console, folder)

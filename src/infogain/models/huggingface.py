@@ -54,20 +54,34 @@ def load_masked_lm(
     name: str, dtype: torch.dtype | None = None, device: str | torch.device = "cpu"
 ) -> tuple[FullCanvas, Any]:
     """A masked LM and its tokenizer from a local folder or a hub id; needs the extra `hf`."""
-    try:
-        from transformers import AutoModelForMaskedLM, AutoTokenizer
-    except ModuleNotFoundError as error:
-        raise InputError("Hugging Face models need transformers: pip install 'infogain[hf]'.") from error
-    try:
-        with _no_bars():
-            tokenizer = AutoTokenizer.from_pretrained(name)
-            network = AutoModelForMaskedLM.from_pretrained(name, dtype=dtype or "auto")
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{name} must hold a masked LM and its tokenizer; transformers says: {reason}") from error
+    tokenizer = load_masked_words(name)
+    with _explained(name):
+        from transformers import AutoModelForMaskedLM
+
+        network = AutoModelForMaskedLM.from_pretrained(name, dtype=dtype or "auto")
     if tokenizer.mask_token_id is None:
         raise InputError(f"a masked LM's tokenizer must have a mask token; that of {name} has none. Use masked_lm.")
     return masked_lm(network.to(device).eval(), tokenizer.mask_token_id), tokenizer
+
+
+def load_masked_words(name: str) -> Any:
+    """Its tokenizer alone."""
+    with _explained(name):
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(name)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        with _no_bars():
+            yield
+    except ModuleNotFoundError as error:
+        raise InputError("Hugging Face models need transformers: pip install 'infogain[hf]'.") from error
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"{name} must hold a masked LM and its tokenizer; transformers says: {reason}") from error
 
 
 @contextmanager

@@ -10,9 +10,22 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from infogain.errors import InputError
+from infogain.errors import InputError, UnknownName
 
+FILE = "frequencies.json"  # beside the weights of a model that comes with the package
+ZOO = "zoo:"
 FORMAT = '{"num_tokens": N, "counts": {"token id": n}}'
+
+
+def find_table(name: str) -> Path:
+    """The file of that name; `zoo:tiny-reason` names the table of a model that comes with the package."""
+    if not name.startswith(ZOO):
+        return Path(name)
+    weights = Path(__file__).parents[1] / "zoo" / "weights"
+    known = {f"{ZOO}{path.parent.name}": path for path in weights.glob(f"*/{FILE}")}
+    if name not in known:
+        raise UnknownName("frequency table", name, known)
+    return known[name]
 
 
 def count_frequencies(documents: Iterable[Iterable[int]]) -> Counter[int]:
@@ -27,10 +40,11 @@ def write_frequencies(counts: Counter[int], path: str | Path) -> None:
     Path(path).write_text(json.dumps({"num_tokens": counts.total(), "counts": table}))
 
 
-def read_frequencies(path: str | Path, vocabulary: int) -> Tensor:
+def read_frequencies(name: str | Path, vocabulary: int) -> Tensor:
     """Each token's share of the corpus; one never seen counts as seen once. [V]"""
+    path = find_table(str(name))
     try:
-        table = json.loads(Path(path).read_text())
+        table = json.loads(path.read_text())
         total = int(table["num_tokens"])
         counts = {int(token): int(count) for token, count in table["counts"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

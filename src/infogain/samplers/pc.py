@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar
 
 import torch
@@ -14,7 +13,7 @@ from infogain.errors import OptionError
 from infogain.options import option
 from infogain.samplers.actions import Greedy
 from infogain.samplers.base import SAMPLERS, drawn
-from infogain.samplers.frequencies import read_frequencies
+from infogain.samplers.frequencies import find_table, read_frequencies
 from infogain.state import State
 
 
@@ -32,12 +31,12 @@ class PC(Greedy):
     lam: float = option(0.25, "λ: how fast the weight falls with the position", low=0)
     alpha: float = option(10.0, "α: cap of the corrected confidence", above=0)
     frequencies: str | None = option(
-        None, "table written by `infogain frequencies`; unset: all tokens equally frequent"
+        None, "table written by `infogain frequencies`, or zoo:tiny-reason; unset: all tokens equally frequent"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.frequencies is not None and not Path(self.frequencies).is_file():
+        if self.frequencies is not None and not find_table(self.frequencies).is_file():
             raise OptionError(
                 f"pc: frequencies must name a file; {self.frequencies!r} is none. "
                 "Write one with `infogain frequencies`."

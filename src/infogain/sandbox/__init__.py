@@ -1,0 +1,163 @@
+"""Run programs that nobody has read: each in a process of its own, walled in, and gone without a trace afterwards."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from infogain.errors import InputError, SandboxError
+
+TIME_LIMIT = 10.0  # seconds
+MEMORY_MB = 1024
+GRACE = 5.0  # seconds to put up walls and take them down, before the process is given up
+START = "import sys; sys.path.insert(0, sys.argv[1]); from jail.main import main; del sys.path[0]; main(*sys.argv[2:])"
+PYTHON = [sys.executable, "-s", "-S", "-P", "-X", "utf8", "-c", START, str(Path(__file__).parent)]
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # a verdict must not hang on the order of a set; gone before the program starts
+# Root of a namespace with one user only is still root to the kernel, which then counts no processes.
+PROBE = """
+import os, signal
+def limited():
+    for _ in range(32):
+        try:
+            if os.fork() == 0:
+                signal.pause()
+        except OSError:
+            return True
+"""
+PROOF = "assert limited(), 'the number of processes has no limit for this user'"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a program.
+
+    ok           the tests ran to their end
+    status       passed; failed, timeout or memory; ended: it left before the tests did; output: it printed too much;
+                 killed: the whole process was, from outside
+    seconds      from start to end, walls included
+    stderr_tail  the last of what it printed, and of the exception
+    """
+
+    ok: bool
+    status: str
+    seconds: float
+    stderr_tail: str
+
+
+def run_code(
+    program: str,
+    tests: str = "",
+    *,
+    time_limit: float = TIME_LIMIT,
+    memory_mb: int = MEMORY_MB,
+    unsafe: bool = False,
+) -> Outcome:
+    """Run a program nobody trusts, then tests that are trusted, which call its functions by their names.
+
+    The two live in two processes; arguments and results are copied between them, so that a function is judged by what
+    it returns. Without tests, a program that comes to its end has passed.
+
+    unsafe  where the kernel refuses the walls, run without them
+    """
+    _check(time_limit, memory_mb)
+    refused = ready()
+    if refused and not (unsafe and sys.platform == "linux"):
+        raise SandboxError(
+            f"generated code runs only behind walls, which this system refuses: {refused}. "
+            "Allow user namespaces, or pass --allow-unsafe (unsafe=True) to run it with limits on time and memory only."
+        )
+    return _run(program, tests, time_limit, memory_mb, walled=not refused)
+
+
+def run_many(
+    programs: Sequence[str | tuple[str, str]],
+    workers: int | None = None,
+    *,
+    time_limit: float = TIME_LIMIT,
+    memory_mb: int = MEMORY_MB,
+    unsafe: bool = False,
+    progress: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """The outcomes of many programs, or pairs of program and tests, in their order.
+
+    workers   run at once; unset: one per core
+    progress  is called with every outcome as it comes
+    """
+
+    def work(job: str | tuple[str, str]) -> Outcome:
+        program, tests = (job, "") if isinstance(job, str) else job
+        return run_code(program, tests, time_limit=time_limit, memory_mb=memory_mb, unsafe=unsafe)
+
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        futures = [pool.submit(work, job) for job in programs]
+        try:
+            for future in as_completed(futures):
+                outcome = future.result()
+                if progress:
+                    progress(outcome)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return [future.result() for future in futures]
+
+
+@functools.cache
+def ready() -> str | None:
+    """None where the walls can be put up; else what this system refuses."""
+    if sys.platform != "linux":
+        return f"it needs Linux; this is {sys.platform}"
+    outcome = _run(PROBE, PROOF, TIME_LIMIT, MEMORY_MB, walled=True)
+    said = outcome.stderr_tail.strip().split("\n")[-1]
+    return None if outcome.ok else said or f"the attempt ended as {outcome.status!r}"
+
+
+def _check(time_limit: float, memory_mb: int) -> None:
+    if time_limit <= 0:
+        raise InputError(f"time_limit must be above 0 seconds; got {time_limit}.")
+    if memory_mb < 64:
+        raise InputError(f"memory_mb must be at least 64, for Python itself needs room; got {memory_mb}.")
+
+
+def _run(program: str, tests: str, time_limit: float, memory_mb: int, walled: bool) -> Outcome:
+    begin = time.perf_counter()
+    if walled:
+        status, tail = _spawn(program, tests, time_limit, memory_mb, None)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            status, tail = _spawn(program, tests, time_limit, memory_mb, folder)
+    return Outcome(status == "passed", status, time.perf_counter() - begin, tail)
+
+
+def _spawn(program: str, tests: str, time_limit: float, memory_mb: int, folder: str | None) -> tuple[str, str]:
+    """Status and tail. Without a folder the process makes one that only it can see, and walls around it."""
+    settings = [str(os.getpid()), str(time_limit), str(memory_mb), "" if folder else "walled"]
+    process = subprocess.Popen(
+        PYTHON + settings,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder or "/",
+        env=ENVIRONMENT,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            said, _ = process.communicate(json.dumps([program, tests]).encode(), time_limit + GRACE)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, subprocess.TimeoutExpired):
+                return "timeout", ""
+            raise
+    try:
+        status, tail = json.loads(said)
+    except ValueError:
+        return "killed", said.decode(errors="replace")
+    return status, tail

@@ -1,0 +1,137 @@
+"""The walls: namespaces, a root of its own that vanishes with its last process, no privileges, limits."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import resource
+import sys
+
+from . import kernel
+
+NOBODY = 65534  # what root becomes, for limits on processes do not hold for root
+STAGE = "/proc"  # where the new root is built: a folder that every system has, and none keeps Python in
+SHOWN = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", f"{sys.base_prefix}/lib", f"{sys.base_prefix}/lib64")
+DEVICES = ("null", "zero", "urandom")
+SPACES = kernel.NEW_NS | kernel.NEW_PID | kernel.NEW_NET | kernel.NEW_IPC | kernel.NEW_UTS
+
+FOLDER_MB = 64
+FILE_MB = 16
+OPEN_FILES = 64
+PROCESSES = 8
+
+
+def enter() -> None:
+    """Leave the machine behind; the next child is process 1 of a world without network, files or other processes."""
+    with contextlib.suppress(OSError):
+        _write("/proc/self/oom_score_adj", "1000")  # where memory runs out, the first to go
+    as_root = os.geteuid() == 0 and _knows(NOBODY)
+    _separate_as_root() if as_root else _separate()
+    _build()
+    kernel.enter_root(STAGE)
+    os.chroot("/root")  # who lives in a chroot is refused namespaces of their own, and so new privileges
+    os.chdir("/tmp")
+    if as_root:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    kernel.renounce()
+    kernel.die_with_parent()  # again: a change of user forgets it
+
+
+def limit(seconds: float, memory_mb: int) -> None:
+    """For this process and its children, each."""
+    _cap(resource.RLIMIT_AS, memory_mb << 20)
+    _cap(resource.RLIMIT_CPU, math.ceil(seconds) + 1)
+    _cap(resource.RLIMIT_FSIZE, FILE_MB << 20)
+    _cap(resource.RLIMIT_NOFILE, OPEN_FILES)
+    _cap(resource.RLIMIT_CORE, 0)
+
+
+def limit_processes() -> None:
+    _cap(resource.RLIMIT_NPROC, PROCESSES)
+
+
+def _cap(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def _knows(uid: int) -> bool:
+    """Whether this user exists here: a namespace that we already live in may know of one user only."""
+    with open("/proc/self/uid_map") as file:
+        ranges = [[int(word) for word in line.split()] for line in file]
+    return any(first <= uid < first + count for first, _, count in ranges)
+
+
+def _separate() -> None:
+    """As any user: who is the same, inside and outside, and nobody else."""
+    uid, gid = os.geteuid(), os.getegid()
+    kernel.unshare(kernel.NEW_USER | SPACES)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{uid} {uid} 1")
+    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+
+
+def _separate_as_root() -> None:
+    """As root: two users are known inside, and only a process that stays outside may say so."""
+    wait, go = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        os.close(go)
+        os._exit(_map_from_outside(wait))
+    os.close(wait)
+    try:
+        kernel.unshare(kernel.NEW_USER | SPACES)
+        os.write(go, b"1")
+    except OSError:
+        kernel.unshare(SPACES)  # root needs no user namespace for the others
+    os.close(go)
+    if os.waitpid(helper, 0)[1]:
+        raise OSError("uid_map: two users were refused")
+
+
+def _map_from_outside(wait: int) -> int:
+    if os.read(wait, 1):
+        with contextlib.suppress(OSError):
+            for name in ("uid_map", "gid_map"):
+                _write(f"/proc/{os.getppid()}/{name}", f"0 0 1\n{NOBODY} {NOBODY} 1")
+            return 0
+        return 1
+    return 0
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text.encode())  # at once: the kernel takes a map in one piece
+    finally:
+        os.close(descriptor)
+
+
+def _build() -> None:
+    """A root that shows the standard library and what it links to, three devices and an empty folder."""
+    kernel.mount("none", "/", flags=kernel.REC | kernel.PRIVATE)
+    kernel.mount("tmpfs", STAGE, "tmpfs", kernel.NO_SUID, "size=1m,mode=755")
+    root = f"{STAGE}/root"
+    os.makedirs(f"{root}/tmp")
+    os.makedirs(f"{root}/dev")
+    for path in sorted(set(SHOWN)):
+        _show(path, root)
+    for name in DEVICES:
+        os.close(os.open(f"{root}/dev/{name}", os.O_CREAT))
+        kernel.mount(f"/dev/{name}", f"{root}/dev/{name}", flags=kernel.BIND)
+    kernel.read_only(STAGE)
+    flags = kernel.NO_SUID | kernel.NO_DEV | kernel.NO_EXEC
+    kernel.mount("tmpfs", f"{root}/tmp", "tmpfs", flags, f"size={FOLDER_MB}m,nr_inodes=4096,mode=1777")
+
+
+def _show(path: str, root: str) -> None:
+    if os.path.islink(path):
+        os.makedirs(root + os.path.dirname(path), exist_ok=True)
+        os.symlink(os.readlink(path), root + path)
+    elif os.path.isdir(path) and not os.path.exists(root + path):
+        os.makedirs(root + path)
+        kernel.mount(path, root + path, flags=kernel.BIND | kernel.REC)

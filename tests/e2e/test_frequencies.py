@@ -1,0 +1,117 @@
+"""`infogain frequencies`: a corpus becomes the table that `pc` reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from infogain import UnknownName
+from infogain.load import load_words, zoo_folder
+from infogain.samplers import make
+from infogain.samplers.frequencies import FILE, read_frequencies, write_frequencies
+from infogain.zoo import ALPHABET
+from infogain.zoo.frequencies import count_texts
+from tests.e2e.test_cli import ok, refused
+from tests.parity.checkpoints import FAMILIES, write_checkpoint
+from tests.parity.test_masked_lm import bert
+
+ZOO = "zoo:tiny-reason"
+
+
+def test_ids_are_counted_over_files_and_standard_input(tmp_path: Path) -> None:
+    one, out = tmp_path / "a.ids", tmp_path / "f.json"
+    one.write_text("1 2 2\n\n3\t2\n")
+    assert ok("frequencies", one, "-", "--out", out, input="2 7\n").startswith("7 tokens, 4 different ids")
+    assert json.loads(out.read_text()) == {"num_tokens": 7, "counts": {"1": 1, "2": 4, "3": 1, "7": 1}}
+    assert "accuracy" in ok("toy", "one-way", "--sampler", "pc", "--frequencies", out, "--count", "2")
+
+
+@pytest.mark.parametrize("word", ["two", "-1", "1.5", "1_000", "٣"])
+def test_what_is_no_id_is_named_with_its_file_and_line(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.ids"
+    path.write_text(f"1 2\n3 {word}\n")
+    text = refused("frequencies", path, "--out", tmp_path / "f.json")
+    assert f"{path}, line 2 holds {word!r}" in text
+    assert not (tmp_path / "f.json").exists()
+
+
+def test_bytes_that_are_no_text_and_files_without_ids_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.ids"
+    path.write_bytes(b"1\n\xff\xfe\n")
+    assert "line 2" in refused("frequencies", path, "--out", tmp_path / "f.json")
+    assert "standard input, line 1" in refused("frequencies", "-", "--out", tmp_path / "f.json", input="x")
+    path.write_text("\n")
+    assert "at least one token" in refused("frequencies", path, "--out", tmp_path / "f.json")
+
+
+def test_texts_are_counted_from_files_folders_and_fields(tmp_path: Path) -> None:
+    folder, out = tmp_path / "corpus", tmp_path / "f.json"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.txt").write_text("abba\r\n\nb\n")
+    (folder / "deep" / "b.jsonl").write_text(json.dumps({"text": "ab", "other": "c"}) + "\n\n")
+    (folder / "not.csv").write_text("zzz")
+    printed = ok("frequencies", folder, "-", "--model", ZOO, "--out", out, input="ad\n")
+    assert printed.startswith("9 tokens, 3 different ids")
+    a, b, c, d = ALPHABET.encode("abcd")
+    assert json.loads(out.read_text())["counts"] == {str(a): 4, str(b): 4, str(d): 1}
+    ok("frequencies", folder / "deep" / "b.jsonl", "-m", ZOO, "--field", "other", "--out", out, "--overwrite")
+    assert json.loads(out.read_text())["counts"] == {str(c): 1}
+
+
+def test_a_table_is_not_replaced_unasked_and_flags_without_use_are_refused(tmp_path: Path) -> None:
+    ids, out = tmp_path / "a.ids", tmp_path / "f.json"
+    ids.write_text("1")
+    out.write_text("mine")
+    assert "--overwrite" in refused("frequencies", ids, "--out", out)
+    assert out.read_text() == "mine"
+    out.unlink()
+    assert "without a --model" in refused("frequencies", ids, "--field", "text", "--out", out)
+    assert "must hold .txt or .jsonl files" in refused("frequencies", tmp_path, "-m", ZOO, "--out", out)
+
+
+@pytest.mark.parametrize("line", ["no json", "[1]", "3", '{"other": "a"}', '{"text": 4}'])
+def test_json_lines_without_the_text_are_named(line: str, tmp_path: Path) -> None:
+    corpus = tmp_path / "a.jsonl"
+    corpus.write_text(f'{{"text": "a"}}\n{line}\n')
+    text = refused("frequencies", corpus, "-m", ZOO, "--out", tmp_path / "f.json")
+    assert f"{corpus}, line 2 must be a JSON object with a text in 'text'" in text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_checkpoints_tokenizer_counts_without_its_weights(family: str, tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "model", family)
+    for path in folder.glob("*.safetensors*"):
+        path.unlink()
+    text, corpus, out = "hello to the cat the cat", tmp_path / "a.jsonl", tmp_path / "f.json"
+    corpus.write_text(json.dumps({"text": text}) + "\n")
+    ok("frequencies", corpus, "-m", folder, "--out", out)
+    ids = load_words(folder).encode(text)
+    assert json.loads(out.read_text())["num_tokens"] == len(ids)
+    assert read_frequencies(out, 320)[ids[-1]] >= 2 / len(ids)
+
+
+def test_so_does_a_masked_lms(tmp_path: Path) -> None:
+    folder = bert(tmp_path)
+    words = load_words(folder)
+    (folder / "model.safetensors").unlink()
+    assert load_words(folder).encode("the cat") == words.encode("the cat") != []
+
+
+def test_the_zoos_table_is_what_its_training_texts_count_to(tmp_path: Path) -> None:
+    folder = zoo_folder("tiny-reason")
+    write_frequencies(count_texts(folder), tmp_path / FILE)
+    assert (tmp_path / FILE).read_text() == (folder / FILE).read_text()
+    frequency = read_frequencies(ZOO, len(ALPHABET))
+    assert frequency.argmax() == ALPHABET.eos_id  # it fills what answers leave
+    assert frequency[ALPHABET.mask_id] == frequency.min()  # never seen, so seen once
+
+
+def test_pc_reads_the_zoos_table_by_name() -> None:
+    flags = ["generate", "C24,13,6=31:", "--length", 18, "--sampler", "pc", "--lam", 0.5]
+    written = json.loads(ok(*flags, "--frequencies", ZOO))
+    assert written["recipe"]["sampler"]["frequencies"] == ZOO
+    assert written["revealed"] != json.loads(ok(*flags))["revealed"]  # it changes the order
+    with pytest.raises(UnknownName, match="Did you mean 'zoo:tiny-reason'"):
+        make("pc", frequencies="zoo:tiny-reson")
