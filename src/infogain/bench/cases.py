@@ -136,9 +136,6 @@ def named(cases: Sequence[Case]) -> dict[str, Case]:
     """Each by its sampler and whatever else tells it from the others: runs of another engine have the same names."""
     every = [case.parts for case in cases]
     keys = dict.fromkeys(key for parts in every for key in parts)
-    differs = [key for key in keys if len({parts.get(key) for parts in every}) > 1]
-    shown = [key for key in ("shape", "sampler", *differs) if key == "sampler" or key in differs]
-    return {
-        ", ".join(parts[key] for key in dict.fromkeys(shown) if key in parts): case
-        for parts, case in zip(every, cases, strict=True)
-    }
+    shown = [key for key in keys if key == "sampler" or len({parts.get(key) for parts in every}) > 1]
+    names = (", ".join(parts[key] for key in shown if key in parts) for parts in every)
+    return dict(zip(names, cases, strict=True))

@@ -60,11 +60,13 @@ class Bench:
         transformer = self._hold(case, say)
         model, canvas = build(case, transformer), make_canvas(case, transformer)
         say("warming up")
-        first, second = (play(model, canvas, case).seconds for _ in range(2))  # only the first one sets anything up
+        first = play(model, canvas, case)
+        memory.reset(model.device)
+        play(model, canvas, case)  # with an empty pool: the peak is its own, and later ones ask for no memory
+        used, before = memory.read(model.device), memory.calls(model.device)
         say("decoding")
-        before = memory.reset(model.device)
         logs = [play(model, canvas, case) for _ in range(self.decodes)]
-        used = memory.read(model.device, before)
+        asked = memory.calls(model.device) - before
         say("the forward alone")
         forward = forward_alone(model, canvas, case)
         live = model.columns(case.prompt + case.length, case.prompt, case.block)[1]
@@ -72,7 +74,8 @@ class Bench:
             "label": case.label,
             **summarize(case, transformer.spec, logs, forward, live, self._limits),
             **used,
-            "start_up_s": max(0.0, first - second),
+            "device_allocations": asked,
+            "start_up_s": max(0.0, first.seconds - logs[0].seconds),
             "limits": self._limits,
             "case": case.plain(),
         }

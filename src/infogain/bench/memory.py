@@ -8,7 +8,7 @@ import torch
 
 from infogain.options import Plain
 
-COUNTED = ("peak_bytes", "peak_reserved_bytes", "held_bytes", "device_allocations")
+PEAKS = ("peak_bytes", "peak_reserved_bytes", "held_bytes")
 
 
 def clear(device: torch.device) -> None:
@@ -17,27 +17,21 @@ def clear(device: torch.device) -> None:
         torch.cuda.empty_cache()
 
 
-def reset(device: torch.device) -> int:
-    """Begin to count; returns the calls for memory so far."""
+def reset(device: torch.device) -> None:
+    """Give back what is not in use, and begin to count."""
     clear(device)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def read(device: torch.device) -> Plain:
+    """`held_bytes` were there before and after: weights, and what the engine keeps."""
     if device.type != "cuda":
-        return 0
-    torch.cuda.reset_peak_memory_stats(device)
-    return calls(device)
+        return dict.fromkeys(PEAKS)
+    peak, reserved = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
+    return dict(zip(PEAKS, (peak, reserved, torch.cuda.memory_allocated(device)), strict=True))
 
 
 def calls(device: torch.device) -> int:
-    """How often the allocator asked the device (cudaMalloc), which stops it."""
-    return int(torch.cuda.memory_stats(device).get("num_device_alloc", 0))
-
-
-def read(device: torch.device, before: int) -> Plain:
-    """`held_bytes` were there already: weights, and what the engine keeps."""
-    if device.type != "cuda":
-        return dict.fromkeys(COUNTED)
-    return {
-        "peak_bytes": torch.cuda.max_memory_allocated(device),
-        "peak_reserved_bytes": torch.cuda.max_memory_reserved(device),
-        "held_bytes": torch.cuda.memory_allocated(device),
-        "device_allocations": calls(device) - before,
-    }
+    """How often the allocator has asked the device for memory (cudaMalloc), which stops it."""
+    return int(torch.cuda.memory_stats(device).get("num_device_alloc", 0)) if device.type == "cuda" else 0

@@ -23,18 +23,17 @@ def summarize(case: Case, spec: Spec, logs: Sequence[Log], forward_ms: float, li
         )
     ms = [1e3 * step.seconds for step in steps]
     seconds = sum(log.seconds for log in logs)
-    tokens = sum(log.steps[-1].done for log in logs)
+    results = [log.result for log in logs if log.result]
+    tokens = sum(int(result.committed.sum()) for result in results)
     inside = sum(span.ms for log in logs for span in (*log.openings, *log.forwards)) / 1e3
-    result = logs[0].result
-    assert result is not None
     per_row = fmean(step.candidates / step.rows for step in steps)
     whole = {
-        "seconds": seconds / len(logs),
+        "decode_s": seconds / len(logs),
         "tokens": tokens // len(logs),
         "tokens_per_s": tokens / seconds,
         "ms_per_token": 1e3 * seconds / tokens,
-        "calls": result.calls,
-        "token_forwards": int(result.token_forwards.sum()),
+        "calls": results[0].calls,
+        "token_forwards": int(results[0].token_forwards.sum()),
         "outside_share": 1 - inside / seconds,
         "kv_bytes": logs[-1].kv_bytes,
         "logits_bytes": logs[-1].logits_bytes,

@@ -24,7 +24,6 @@ class Step(NamedTuple):
     called: bool  # the model was: not so in the last step of a block
     rows: int
     candidates: int
-    done: int  # tokens written so far
 
 
 @dataclass
@@ -50,7 +49,7 @@ class Log:
         counts = len(self.openings), len(self.forwards)
         opened, called = (new > old for new, old in zip(counts, self._seen, strict=True))
         rows, candidates = len(event.prompt), event.a.parent.shape[0]
-        self.steps.append(Step(now - self._last, opened, called, rows, candidates, event.done))
+        self.steps.append(Step(now - self._last, opened, called, rows, candidates))
         self._last, self._seen = now, counts
 
     @property

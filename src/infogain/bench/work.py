@@ -1,4 +1,4 @@
-"""Cases run one after the other, those that cannot be named with the reason."""
+"""Cases run one after the other. In a suite, those that cannot run are named with the reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def run_cases(bench: Bench, cases: Mapping[str, Case], suite: str | None, out: P
         try:
             runs[name] = bench.run(case, lambda what, name=name: tell(name, what))  # type: ignore[misc]
             tell(name, "")
-        except InputError as error:
+        except (InputError, ModuleNotFoundError) as error:
+            if suite is None:
+                raise
             skipped[name] = str(error)
             tell(name, f"skipped: {error}")
         found = report.record(runs, skipped, suite, bench.device)

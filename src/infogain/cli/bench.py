@@ -112,7 +112,10 @@ def chosen(suite: str | None, flags: dict[str, Any]) -> dict[str, Case]:
     if suite:
         if strange := [name for name in given if name != "engine"]:
             raise InputError(f"a suite has its own cases; --{strange[0]} does not go with it. Drop one of them.")
-        return load_suite(suite, *given.get("engine", ())[:1])
+        engine, *others = given.get("engine", (ENGINE,))
+        if others:
+            raise InputError(f"a suite runs with one engine; got {engine} and {others[0]}. Run it twice and --compare.")
+        return load_suite(suite, engine)
     options = {name: given[name] for name in OPTIONS if name in given}
     settings = {name: given[name] for name in SETTINGS if name in given}
     cases = grid(given.get("shape", ("tiny",)), given.get("sampler", ("entropy", "info-gain")), options, settings)
