@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import infogain
 from infogain import InputError, OptionError, UnknownName
-from infogain.bench import Bench, Case, grid, load_suite, measure, report
+from infogain.bench import SUITES, Bench, Case, grid, load_suite, measure, report
 from infogain.bench.__main__ import main as program
 from infogain.bench.bypass import ForcedBypass
 from infogain.bench.cases import CANVAS, named
@@ -297,3 +297,11 @@ def test_without_matplotlib_there_is_no_picture(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert not draw({"one": numbers}, tmp_path / "bench.png")
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_a_suite_runs_with_the_engine_asked_for(name: str) -> None:
+    cases = load_suite(name, "graphs")
+    own = {case.engine for case in cases.values() if case.device is None and case.cache != CANVAS}
+    assert own == {"graphs"}
+    assert all(case.engine == "eager" for case in cases.values() if case.device or case.cache == CANVAS)
