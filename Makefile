@@ -31,7 +31,7 @@ test-gpu: $(READY) ## the laws on a CUDA device
 	@$(BIN)/python -c 'import torch, sys; torch.cuda.is_available() or sys.exit("test-gpu needs a CUDA device and a CUDA build of torch; none found, nothing was tested")'
 	$(BIN)/python -m pytest -o addopts="-q" tests/gpu
 
-docs: $(READY) ## write docs/paper-map.md anew from the docstrings, docs/results.md from the numbers
+docs: $(READY) ## write docs/paper-map.md anew from the docstrings, docs/results.md and docs/speed.md from the numbers
 	$(BIN)/python tools/paper_map.py
 	$(BIN)/python tools/results.py
 

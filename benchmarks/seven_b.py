@@ -1,9 +1,9 @@
-"""A checkpoint of Dream-7B's shape with random weights: written, loaded, and decoded with every sampler on a GPU.
+"""A checkpoint of Dream-7B's shape with random weights: written, loaded, and decoded alone and in a batch on a GPU.
 
     python benchmarks/seven_b.py --out seven_b.json
 
-Says how long loading takes, what memory it peaks at, the seconds each sampler needs, and how many rows
-come out differently in a batch of 16 than alone (bfloat16). Random weights: the texts mean nothing.
+Says how long loading takes, what memory it peaks at, and how many rows come out differently in a batch of 16
+than alone (bfloat16). Random weights: the texts mean nothing. Times of samplers are `infogain bench`'s.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from infogain.models.dream import DREAM
 from infogain.models.family import Config
 from infogain.models.transformer import Transformer
 from infogain.models.weights import weight_names
-from infogain.samplers import SAMPLERS
 
 CONFIG = {
     "model_type": "Dream",
@@ -92,24 +91,12 @@ def changed_rows(model: Backbone, name: str) -> float:
     return different / 16
 
 
-def measure(model: Backbone, name: str) -> dict[str, float]:
-    result, seconds, peak = timed(lambda: infogain.decode(model, prompts(1), name, block=BLOCK, trace=False))
-    assert int(result.committed.sum()) == LENGTH
-    return {
-        "seconds": seconds,
-        "calls": result.calls,
-        "ms_per_call": 1e3 * seconds / result.calls,
-        "token_forwards": int(result.token_forwards.sum()),
-        "peak_gib": peak,
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="JSON file for the numbers")
     parser.add_argument("--layers", type=int, default=28)
     options = parser.parse_args()
-    report: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "samplers": {}}
+    report: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint(Path(folder), options.layers)
         torch.cuda.empty_cache()
@@ -117,9 +104,6 @@ def main() -> None:
     report |= {"parameters": model.spec.parameters, "load_seconds": seconds, "load_peak_gib": peak}
     print(f"loaded {model.spec.parameters / 1e9:.2f} B parameters in {seconds:.1f} s, peak {peak:.2f} GiB")
     infogain.decode(model, prompts(1), "entropy", block=BLOCK, trace=False)  # warm-up
-    for name in SAMPLERS:
-        report["samplers"][name] = numbers = measure(model, name)
-        print(f"{name:15}", "  ".join(f"{key} {value:.2f}" for key, value in numbers.items()))
     report["changed_rows_bf16"] = {name: changed_rows(model, name) for name in ("ar", "entropy", "info-gain")}
     print("rows changed between batch 1 and 16:", report["changed_rows_bf16"])
     if options.out:

@@ -39,7 +39,7 @@ ITEMS: dict[str, tuple[str, str]] = {
     "Eq. 18": ("expectations over drawn tokens", "`tests/laws/test_objective.py`"),
     "Eq. 19": ("Proposition 1: E[J] ≤ 0", "`tests/laws/test_objective.py`, [ADR 2](adr/0002-proposition-1.md)"),
     "Eq. 20–25": ("its proof", "—"),
-    "Eq. 26–28": ("cost model", "later: speed studies"),
+    "Eq. 26–28": ("cost model", ""),
     "Sec. 3.1": ("case studies: one-way multiplication, judgement", ""),
     "Sec. 3.2.2": ("action sampler, evaluation, transition", ""),
     "Sec. 3.2.3": ("block restriction, high-confidence bypass", ""),
@@ -52,7 +52,7 @@ ITEMS: dict[str, tuple[str, str]] = {
     "Table 5": ("creative writing", "later: evaluation"),
     "Table 6": ("unified view of samplers", ""),
     "Table 7": ("collapse steps", "later: studies"),
-    "Table 8": ("memory scaling", "later: speed studies"),
+    "Table 8": ("memory scaling", ""),
     "Fig. 1": ("case study 1", "later: studies"),
     "Fig. 2": ("workflow", ""),
     "Fig. 3": ("H̃ trajectories and correlation", "later: studies"),
@@ -62,7 +62,7 @@ ITEMS: dict[str, tuple[str, str]] = {
     "Fig. 7": ("five-step images", "later: images"),
     "Fig. 8": ("their H̃", "later: images"),
     "Fig. 9": ("threshold trade-off", "later: studies"),
-    "Fig. 10": ("memory", "later: speed studies"),
+    "Fig. 10": ("memory", ""),
 }
 
 

@@ -1,23 +1,29 @@
-"""Write docs/results.md from docs/results/*.json; with --check, only say whether it is up to date."""
+"""Write docs/results.md and docs/speed.md from the numbers committed; with --check, say whether they are up to date."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from infogain.studies.page import build
+from infogain.bench.page import build as build_speed
+from infogain.studies.page import build as build_results
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+RESULTS, SPEED = ROOT / "docs" / "results.md", ROOT / "docs" / "speed.md"
 
 
 def main() -> int:
-    page, text = DOCS / "results.md", build(DOCS / "results")
+    pages = {
+        RESULTS: build_results(ROOT / "docs" / "results"),
+        SPEED: build_speed(SPEED.read_text(encoding="utf-8"), ROOT / "benchmarks" / "results"),
+    }
+    stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     if "--check" in sys.argv[1:]:
-        if page.exists() and page.read_text(encoding="utf-8") == text:
-            return 0
-        print("docs/results.md is not what docs/results/*.json say; run `python tools/results.py`")
-        return 1
-    page.write_text(text, encoding="utf-8")
+        for page in stale:
+            print(f"{page.relative_to(ROOT)} is not what the numbers say; run `python tools/results.py`")
+        return int(bool(stale))
+    for page in stale:
+        page.write_text(pages[page], encoding="utf-8")
     return 0
 
 

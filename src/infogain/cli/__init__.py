@@ -6,6 +6,7 @@ import click
 
 from infogain import __version__
 from infogain.cli import (
+    bench,
     chat,
     compare,
     demo,
@@ -51,6 +52,7 @@ for command in (
     drift.drift,
     toy.toy,
     study.study,
+    bench.bench,
     samplers.samplers,
     recipe.recipe,
     replay.replay,

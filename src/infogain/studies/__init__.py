@@ -7,7 +7,9 @@ from infogain.studies.candidates import CandidatesStudy
 from infogain.studies.correlation import CorrelationStudy
 from infogain.studies.gain import GainStudy
 from infogain.studies.judgement import JudgementStudy
+from infogain.studies.memory import MemoryStudy
 from infogain.studies.oneway import OneWayStudy
+from infogain.studies.overhead import OverheadStudy
 from infogain.studies.preset import PresetStudy
 from infogain.studies.samplers import SamplersStudy
 from infogain.studies.temperature import TemperatureStudy
@@ -31,6 +33,8 @@ STUDIES: dict[str, Study] = {
         TemperatureStudy(),
         UtilityStudy(),
         ThresholdStudy(),
+        OverheadStudy(),
+        MemoryStudy(),
     )
 }
 

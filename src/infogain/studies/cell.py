@@ -19,17 +19,23 @@ MOST_SEEDS = 9  # right answers per problem are kept as one digit
 
 @dataclass(frozen=True)
 class Cell:
-    task: str  # of the zoo; for kind "proposition" also a toy, as "toy:one-way"
+    task: str  # of the zoo; for kind "proposition" also a toy, as "toy:one-way"; for "bench" a shape, see speed.py
     recipe: Recipe
     problems: int
     seeds: tuple[int, ...] = (0,)
     split: str = "test"
     keep: tuple[str, ...] = ()  # what to watch besides: "path" of H̃, "scores" (J of what was kept), "time"
-    kind: str = "decode"  # or "trace": every step of the last problem, or "proposition": E[J] counted out
+    # or "trace": every step of the last problem, "proposition": E[J] counted out, "bench": timed on a shape
+    kind: str = "decode"
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.seeds) <= MOST_SEEDS:
             raise InputError(f"a cell needs 1 to {MOST_SEEDS} seeds; got {len(self.seeds)}.")
+
+    @property
+    def alone(self) -> bool:
+        """Its time counts: nothing may run beside it."""
+        return "time" in self.keep or self.kind == "bench"
 
     def plain(self) -> Plain:
         return {**vars(self), "recipe": self.recipe.plain(), "seeds": list(self.seeds), "keep": list(self.keep)}

@@ -21,6 +21,7 @@ from infogain.samplers import LookAhead, Sampler
 from infogain.studies.cell import Cell
 from infogain.studies.extras import EXTRAS
 from infogain.studies.proposition import proposition
+from infogain.studies.speed import bench
 from infogain.studies.subject import Subject
 from infogain.studies.tally import COSTS, Tally, check_canvas
 from infogain.studies.watch import Watch
@@ -41,7 +42,7 @@ class Line(NamedTuple):
 
 def run_cell(subject: Subject, cell: Cell) -> Plain:
     """Everything that is stored of a cell."""
-    kinds = {"decode": scores, "trace": trace, "proposition": proposition}
+    kinds = {"decode": scores, "trace": trace, "proposition": proposition, "bench": bench}
     for _ in range(2 if "time" in cell.keep else 1):  # where time counts, the first run only warms up
         began = time.perf_counter()
         numbers = kinds[cell.kind](subject, cell)

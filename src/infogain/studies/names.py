@@ -13,4 +13,6 @@ ORDER = (
     "threshold",
     "candidates",
     "gain",
+    "memory",
+    "overhead",
 )

@@ -51,6 +51,13 @@ def pooled(errors: Sequence[float]) -> float:
     return math.sqrt(math.fsum(error**2 for error in errors)) / len(errors) if errors else math.nan
 
 
+def line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """Where y = a + b·x fits best: a and b. Needs two different x."""
+    mx, my = mean(x), mean(y)
+    slope = math.fsum((a - mx) * (b - my) for a, b in zip(x, y, strict=True)) / math.fsum((a - mx) ** 2 for a in x)
+    return my - slope * mx, slope
+
+
 def pearson(x: Sequence[float], y: Sequence[float]) -> float:
     """Fig. 3b: Pearson's r; not a number where either never changes."""
     mx, my = mean(x), mean(y)

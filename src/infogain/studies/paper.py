@@ -71,3 +71,12 @@ JUDGEMENT: dict[str, Pair] = {
     "margin": (66.0, 35.60),
     "ar": (90.0, 25.19),
 }
+# App. F: time of Info-Gain (N = 8) over baselines, per cent more and its spread, by shape and K; from the table in the
+# paper's source. TraDo-8B has SDAR-8B's shape.
+OVERHEAD: dict[tuple[str, int], dict[str, Pair]] = {
+    ("dream-7b", 1): {"Dream-7B": (15, 9)},
+    ("dream-7b", 2): {"Dream-7B": (64, 26)},
+    ("sdar-8b", 1): {"SDAR-8B": (45, 18), "TraDo-8B": (42, 2)},
+}
+# App. F: memory of N = 8 over that of greedy decoding, per cent more (TraDo-8B, 512 tokens, block 16).
+MEMORY = 24

@@ -11,6 +11,7 @@ import torch
 
 from infogain.alphabet import FILE as ALPHABET_FILE
 from infogain.alphabet import Alphabet
+from infogain.bench import Bench
 from infogain.errors import InputError
 from infogain.load import as_device, find_checkpoint, load
 from infogain.text import TextModel
@@ -45,6 +46,11 @@ class Subject:
     @cached_property
     def zoo(self) -> tuple[Any, Alphabet]:
         return load_zoo_model(self.folder, self.device)
+
+    @cached_property
+    def bench(self) -> Bench:
+        """For cells that are timed on a shape of their own."""
+        return Bench(self.device)
 
     @cached_property
     def text(self) -> TextModel:

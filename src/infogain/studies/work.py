@@ -55,8 +55,8 @@ def do(
     todo: Todo, subject: Subject, store: Store, report: Report, workers: int = 1, deadline: float | None = None
 ) -> None:
     """Stops between cells once the deadline (of `time.monotonic`) is past. Cells whose time counts run alone, last."""
-    shared = {key: cell for key, cell in todo.items() if "time" not in cell.keep}
-    alone = {key: cell for key, cell in todo.items() if "time" in cell.keep}
+    shared = {key: cell for key, cell in todo.items() if not cell.alone}
+    alone = {key: cell for key, cell in todo.items() if cell.alone}
     outcomes = in_processes(shared, subject, workers, deadline) if workers > 1 else in_turn(shared, subject, deadline)
     for results in (outcomes, in_turn(alone, subject, deadline)):
         for key, numbers in results:

@@ -1,0 +1,54 @@
+"""`python -m infogain.bench --suite judged --out DIR`: a suite with torch alone, for a machine without more."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from infogain.bench import report
+from infogain.bench.cases import ENGINE
+from infogain.bench.measure import Bench
+from infogain.bench.suites import SUITES, load_suite
+from infogain.bench.work import run_cases
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = read_arguments(arguments)
+    if options.compare:
+        print(report.as_text(report.compare(*map(report.load, options.compare))))
+        return
+    cases = load_suite(options.suite, options.engine)
+    if options.only:
+        cases = {name: case for name, case in cases.items() if any(word in name for word in options.only)}
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+    bench, began = Bench(options.device), time.perf_counter()
+    if options.profile:
+        bench.profile(next(iter(cases.values())), options.profile)
+        return
+
+    def tell(name: str, what: str) -> None:
+        print(f"{time.perf_counter() - began:6.1f} s  {name}: {what or 'done'}", flush=True)
+
+    found = run_cases(bench, cases, options.suite, options.out, tell)
+    print(*map(report.as_text, report.tables(found)), sep="\n\n")
+
+
+def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m infogain.bench", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--suite", choices=SUITES, default="quick")
+    parser.add_argument("--out", type=Path, help=f"folder for {report.FILE}")
+    parser.add_argument("--device", help="cpu or cuda; unset: the GPU where there is one")
+    parser.add_argument("--engine", default=ENGINE, help="how the backbone runs")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="cases whose name holds one of these words")
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="write a trace of the first case instead")
+    parser.add_argument("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="two files of results instead")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main()

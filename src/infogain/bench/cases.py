@@ -1,0 +1,141 @@
+"""A case: one decode to be timed. Cases are values, and a grid is all combinations of what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field
+from itertools import product
+from typing import Any
+
+from infogain.bench.bypass import ForcedBypass
+from infogain.errors import InputError, OptionError
+from infogain.options import Plain, fields, plain
+from infogain.recipe import Recipe
+from infogain.samplers import SAMPLERS, InfoGain, LookAhead, Sampler
+
+ENGINE = "eager"  # how the backbone runs, unless a case says otherwise
+CANVAS = "canvas"  # no cache as public code has none: every column runs, and every column's logits are made
+
+
+@dataclass(frozen=True)
+class Case:
+    shape: str  # of SHAPES, zoo:NAME, or a checkpoint
+    sampler: Sampler = field(default_factory=InfoGain)
+    k: int = 1
+    block: int = 16
+    batch: int = 1
+    cache: str | None = None  # "dual", "prefix", "none", "canvas"; unset: what the model does by itself
+    context: int = 512  # columns of the canvas outside the block: what a dual cache holds
+    length: int = 48  # columns generated
+    steps: int | None = None  # stop after so many; unset: decode to the end
+    engine: str = ENGINE
+    device: str | None = None  # unset: the bench's own
+
+    def __post_init__(self) -> None:
+        if min(self.k, self.block, self.batch, self.length, self.steps or 1) < 1:
+            raise OptionError("a case needs k, block, batch, length and steps of at least 1.")
+        if self.cache == CANVAS and self.engine != ENGINE:
+            raise OptionError(
+                f"cache {CANVAS!r} runs without an engine; engine must be {ENGINE!r}, got {self.engine!r}."
+            )
+        if self.prompt < 1:
+            raise OptionError(
+                f"a prompt needs a column: context + block must exceed length; got {self.context} + {self.block} "
+                f"and {self.length}. Generate less, or give more context."
+            )
+
+    @property
+    def prompt(self) -> int:
+        """Columns given, so that `context` of them and of those to generate lie outside each block."""
+        return self.context + self.block - self.length
+
+    @property
+    def candidates(self) -> int:
+        """N, for each row of the context."""
+        return self.sampler.n if isinstance(self.sampler, LookAhead) else 1
+
+    @property
+    def rows(self) -> int:
+        """Hypotheses that live side by side, once blocks have gone by."""
+        return self.batch * self.sampler.beam * self.sampler.copies
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe(self.sampler, self.k, self.block)  # type: ignore[arg-type]  # Recipe parses numbers
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Every setting in words; those that are unset are left out."""
+        said = {"shape": self.shape, "sampler": sampler_label(self.sampler)}
+        rest = {key: f"{key} {value}" for key, value in vars(self).items() if key not in said and value is not None}
+        return said | rest
+
+    @property
+    def label(self) -> str:
+        return ", ".join(self.parts.values())
+
+    def plain(self) -> Plain:
+        return {**vars(self), "sampler": plain(self.sampler)}
+
+
+def sampler_label(sampler: Sampler) -> str:
+    """Its name, and what is not at its default: info-gain(n=8, gamma=1)."""
+    name = "info-gain" if isinstance(sampler, ForcedBypass) else sampler.name
+    told = [key for key, about in fields(type(sampler)).items() if _tells(sampler, key, about)]
+    return f"{name}({', '.join(f'{key}={_short(getattr(sampler, key))}' for key in told)})" if told else name
+
+
+def _tells(sampler: Sampler, key: str, about: Field[Any]) -> bool:
+    return key in ("n", "width", "rate") or getattr(sampler, key) != about.default
+
+
+def _short(value: Any) -> str:
+    return value.name if isinstance(value, Sampler) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def make_sampler(name: str, bypass: float | None = None, **options: Any) -> Sampler:
+    """A sampler with those of the options that it takes."""
+    if name == InfoGain.name and bypass is not None:
+        return ForcedBypass(rate=bypass, **_taken(ForcedBypass, options))
+    return SAMPLERS.make(name, **_taken(SAMPLERS[name], options))
+
+
+def _taken(kind: type, options: Plain) -> Plain:
+    return {key: value for key, value in options.items() if key in fields(kind) and value is not None}
+
+
+def grid(
+    shapes: Sequence[str],
+    samplers: Sequence[str],
+    options: dict[str, Sequence[Any]],
+    settings: dict[str, Sequence[Any]],
+) -> list[Case]:
+    """All combinations, each once: `options` of samplers (n, gamma, bypass …), `settings` of cases (k, batch …).
+
+    An option means something for samplers that take it; one that none takes is refused.
+    """
+    takes = {key for name in samplers for key in fields(SAMPLERS[name])}
+    if InfoGain.name in samplers:
+        takes.add("bypass")
+    if strange := [key for key in options if key not in takes]:
+        raise InputError(f"none of {', '.join(samplers)} takes {strange[0]}. Drop it, or add a sampler that does.")
+    made = [
+        Case(shape, make_sampler(name, **own), **rest)
+        for shape, name in product(shapes, samplers)
+        for own in _combinations(options)
+        for rest in _combinations(settings)
+    ]
+    return list(dict.fromkeys(made))
+
+
+def _combinations(values: dict[str, Sequence[Any]]) -> list[Plain]:
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+
+def named(cases: Sequence[Case]) -> dict[str, Case]:
+    """Each by its sampler and whatever else tells it from the others: runs of another engine have the same names."""
+    every = [case.parts for case in cases]
+    keys = dict.fromkeys(key for parts in every for key in parts)
+    shown = [key for key in keys if key == "sampler" or len({parts.get(key) for parts in every}) > 1]
+    names = (", ".join(parts[key] for key in shown if key in parts) for parts in every)
+    return dict(zip(names, cases, strict=True))

@@ -1,0 +1,154 @@
+"""From a case to its numbers: the loop decodes on a model that times its forwards, and an observer times the steps."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from infogain.bench import memory
+from infogain.bench.cases import CANVAS, ENGINE, Case
+from infogain.bench.clock import repeat_ms, synchronize
+from infogain.bench.limits import measure_limits
+from infogain.bench.numbers import summarize
+from infogain.bench.shapes import make_transformer
+from infogain.bench.timed import Log, Timed
+from infogain.bench.uncached import whole_canvas
+from infogain.canvas import Canvas
+from infogain.decode import decode
+from infogain.errors import InfoGainError, OptionError
+from infogain.load import as_device
+from infogain.models.backbone import Backbone
+from infogain.models.transformer import Transformer
+from infogain.options import Plain
+from infogain.trace import StepEvent
+
+FORWARDS = {"cuda": 20, "cpu": 5}  # that are timed alone
+Say = Callable[[str], None]
+
+
+class Enough(InfoGainError):
+    """As many steps as the case asked for; what was decoded so far comes with it."""
+
+
+def build(case: Case, transformer: Transformer) -> Timed:
+    """The model a case decodes with."""
+    if case.cache == CANVAS:
+        return Timed(whole_canvas(transformer))
+    has_engines = "engine" in inspect.signature(Backbone).parameters
+    if case.engine != ENGINE and not has_engines:
+        raise OptionError(f"this backbone has one engine, {ENGINE!r}; got {case.engine!r}.")
+    options = {"engine": case.engine} if has_engines else {}
+    return Timed(Backbone(transformer, case.cache, **options))
+
+
+class Bench:
+    """Runs cases. One model lies on the device at a time, with its limits."""
+
+    def __init__(self, device: str | torch.device | None = None, decodes: int = 2) -> None:
+        self.device, self.decodes = as_device(device), decodes
+        self._shape: tuple[str, torch.device] | None = None
+        self._transformer: Transformer | None = None
+        self._limits: Plain = {}
+
+    def run(self, case: Case, say: Say = lambda _: None) -> Plain:
+        """All that is measured of a case."""
+        transformer = self._hold(case, say)
+        model, canvas = build(case, transformer), make_canvas(case, transformer)
+        say("warming up")
+        first = play(model, canvas, case)
+        memory.reset(model.device)
+        play(model, canvas, case)  # with an empty pool: the peak is its own, and later ones ask for no memory
+        used, before = memory.read(model.device), memory.calls(model.device)
+        say("decoding")
+        logs = [play(model, canvas, case) for _ in range(self.decodes)]
+        asked = memory.calls(model.device) - before
+        say("the forward alone")
+        forward = forward_alone(model, canvas, case)
+        live = model.columns(case.prompt + case.length, case.prompt, case.block)[1]
+        return {
+            "label": case.label,
+            **summarize(case, transformer.spec, logs, forward, live, self._limits),
+            **used,
+            "device_allocations": asked,
+            "start_up_s": max(0.0, first.seconds - logs[0].seconds),
+            "limits": self._limits,
+            "case": case.plain(),
+        }
+
+    def profile(self, case: Case, path: Path, steps: int = 6) -> None:
+        """A trace of a few steps, for chrome://tracing or perfetto."""
+        transformer = self._hold(case, lambda _: None)
+        short = replace(case, steps=steps)
+        model, canvas = build(short, transformer), make_canvas(short, transformer)
+        play(model, canvas, short)
+        with torch.profiler.profile() as profiler:
+            play(model, canvas, short)
+        profiler.export_chrome_trace(str(path))
+
+    def _hold(self, case: Case, say: Say) -> Transformer:
+        device = self.device if case.device is None else as_device(case.device)
+        if self._transformer is None or self._shape != (case.shape, device):
+            self._transformer = self._shape = None
+            memory.clear(self.device)
+            say("making the model")
+            self._transformer = make_transformer(case.shape, device)
+            say("measuring the limits")
+            self._limits = measure_limits(self._transformer)
+            self._shape = (case.shape, device)
+        return self._transformer
+
+
+def make_canvas(case: Case, transformer: Transformer) -> Canvas:
+    """Prompts of random tokens, each but the mask."""
+    spec = transformer.spec
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(0, spec.vocab_size - 1, (case.batch, case.prompt), generator=generator)
+    ids += (ids >= spec.mask_id).long()
+    return Canvas.from_prompts(ids.tolist(), case.length, spec.mask_id, spec.context)
+
+
+def play(model: Timed, canvas: Canvas, case: Case) -> Log:
+    """One decode, and what it took."""
+    model.log = log = Log()
+    recipe = case.recipe
+
+    def observe(event: StepEvent) -> None:
+        log.step(event)
+        if case.steps is not None and len(log.steps) >= case.steps:
+            stop()
+            raise Enough
+
+    def stop() -> None:
+        synchronize(model.device)
+        log.seconds = time.perf_counter() - log.begun
+
+    synchronize(model.device)
+    log.begin()
+    try:
+        log.result = decode(
+            model, canvas, recipe.sampler, schedule=recipe.schedule, block=recipe.block, observe=observe, trace=False
+        )
+        stop()
+    except Enough as enough:
+        log.result = (enough.partial or [None])[0]
+    return log
+
+
+@torch.inference_mode()
+def forward_alone(model: Timed, canvas: Canvas, case: Case) -> float:
+    """Milliseconds of one forward over N candidates of every row, again and again on one context."""
+    canvas = canvas.to(model.device)
+    context_rows = torch.arange(case.rows, device=model.device)
+    rows = canvas.take(context_rows % case.batch)
+    start = case.prompt // case.block * case.block if model.attention_block else case.prompt
+    width = case.block if model.attention_block else min(case.block, case.length)
+    context, _ = model.model.prefill(rows, [start] * case.rows, width)
+    block = rows.view(torch.full_like(context_rows, start), width)[0]
+    tokens, row = (x.repeat_interleave(case.candidates, 0) for x in (block, context_rows))
+    times = FORWARDS[model.device.type]
+    return repeat_ms(lambda: model.model(tokens, context, row, case.candidates), model.device, times)

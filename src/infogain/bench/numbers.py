@@ -1,0 +1,59 @@
+"""What the logs of a case's decodes come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from infogain.bench.cases import CANVAS, Case
+from infogain.bench.limits import operations
+from infogain.bench.timed import Log
+from infogain.errors import InputError
+from infogain.models.spec import Spec
+from infogain.options import Plain
+
+
+def summarize(case: Case, spec: Spec, logs: Sequence[Log], forward_ms: float, live: int, limits: Plain) -> Plain:
+    """`live`: columns that each candidate runs through the model."""
+    steps = [step for log in logs for step in log.whole_steps]
+    if not steps:
+        raise InputError(
+            f"a case needs steps that call the model and open no block; {case.label} has none. "
+            "Use a wider block, fewer tokens a step, or more steps."
+        )
+    ms = [1e3 * step.seconds for step in steps]
+    seconds = sum(log.seconds for log in logs)
+    results = [log.result for log in logs if log.result]
+    tokens = sum(int(result.committed.sum()) for result in results)
+    inside = sum(span.ms for log in logs for span in (*log.openings, *log.forwards)) / 1e3
+    per_row = fmean(step.candidates / step.rows for step in steps)
+    whole = {
+        "decode_s": seconds / len(logs),
+        "tokens": tokens // len(logs),
+        "tokens_per_s": tokens / seconds,
+        "ms_per_token": 1e3 * seconds / tokens,
+        "calls": results[0].calls,
+        "token_forwards": int(results[0].token_forwards.sum()),
+        "outside_share": 1 - inside / seconds,
+        "kv_bytes": logs[-1].kv_bytes,
+        "logits_bytes": logs[-1].logits_bytes,
+    }
+    each = {
+        "ms_per_step": fmean(ms),
+        "median_ms_per_step": median(ms),
+        "steps": len(steps) // len(logs),
+        "step_tokens_per_s": 1e3 * case.batch * case.k / fmean(ms),
+        "candidates_per_row": per_row,
+        "forward_ms": forward_ms,
+        "loop_forward_ms": fmean(span.ms for log in logs for span in log.forwards),
+        "opening_ms": fmean(span.ms for log in logs for span in log.openings),
+    }
+    canvas, made = case.prompt + case.length, case.prompt + case.length if case.cache == CANVAS else case.block
+    together = per_row * steps[0].rows  # candidates in a forward
+    done = operations(spec, live * together, made * together, canvas)
+    of_limits = {
+        "flops_per_step": done,
+        "of_matmul_rate": 1e3 * done / fmean(ms) / limits["matmul_flops_per_s"],
+        "over_reading": fmean(ms) / limits["reading_ms"],
+    }
+    return {**each, **whole, **of_limits}

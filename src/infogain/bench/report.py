@@ -1,0 +1,163 @@
+"""What a bench leaves: JSON with everything, a table of the cases, one of the criteria, and comparisons."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from infogain.bench.suites import JUDGED, verdict
+from infogain.errors import InputError
+from infogain.options import Plain
+
+FILE = "bench.json"
+MIB = 2**20
+
+
+class Table(NamedTuple):
+    columns: list[str]
+    rows: list[list[str]]
+
+
+# what is shown of a case: the number's name, and the factor and digits it is shown with
+Shown = dict[str, tuple[str, float, int]]
+TIMES: Shown = {
+    "ms/step": ("ms_per_step", 1, 2),
+    "forward": ("forward_ms", 1, 2),
+    "opening": ("opening_ms", 1, 2),
+    "tokens/s": ("tokens_per_s", 1, 0),
+    "× reading": ("over_reading", 1, 2),
+    "% matmul": ("of_matmul_rate", 100, 1),
+}
+COSTS: Shown = {
+    "forwards": ("calls", 1, 0),
+    "columns": ("token_forwards", 1, 0),
+    "peak MiB": ("peak_bytes", 1 / MIB, 0),
+    "K/V MiB": ("kv_bytes", 1 / MIB, 2),
+    "start-up s": ("start_up_s", 1, 2),
+}
+# what a comparison looks at, and whether less is better
+COMPARED = {
+    "ms_per_step": True,
+    "forward_ms": True,
+    "tokens_per_s": False,
+    "peak_bytes": True,
+    "kv_bytes": True,
+    "over_reading": True,
+    "of_matmul_rate": False,
+}
+CHANGED = 0.05  # less is noise
+
+
+def record(runs: Mapping[str, Plain], skipped: Mapping[str, str], suite: str | None, device: torch.device) -> Plain:
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "CPU"
+    return {
+        "suite": suite,
+        "device": name,
+        "versions": {"torch": torch.__version__, "python": platform.python_version()},
+        "criteria": [list(row) for row in criteria(runs).rows] if suite == JUDGED else [],
+        "skipped": dict(skipped),
+        "cases": dict(runs),
+    }
+
+
+def save(found: Plain, path: Path) -> None:
+    path.write_text(json.dumps(_short(found), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def load(path: Path) -> Plain:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found["cases"], dict):
+            raise TypeError("cases are no table")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"a comparison needs files that `infogain bench` wrote; {path} is none: {error}.") from error
+    return dict(found)
+
+
+def _short(value: Any) -> Any:
+    """Six digits are enough."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: _short(part) for key, part in value.items()}
+    return [_short(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def listing(runs: Mapping[str, Plain], what: Shown) -> Table:
+    rows = [
+        [name, *(shown(numbers.get(key), factor, digits) for key, factor, digits in what.values())]
+        for name, numbers in runs.items()
+    ]
+    return Table(["case", *what], rows)
+
+
+def shown(value: float | None, factor: float, digits: int) -> str:
+    return "–" if value is None else f"{value * factor:,.{digits}f}"
+
+
+def ratios(runs: Mapping[str, Plain]) -> Table:
+    """Every case against the first."""
+    what = {**TIMES, **COSTS}
+    keys = {title: what[title][0] for title in ("ms/step", "forward", "tokens/s", "columns", "peak MiB", "K/V MiB")}
+    first = next(iter(runs.values()))
+    rows = [[name, *(_ratio(own.get(key), first.get(key)) for key in keys.values())] for name, own in runs.items()]
+    return Table(["over the first", *keys], rows)
+
+
+def tables(found: Plain) -> list[Table]:
+    """All that is to be shown of a record."""
+    runs = found["cases"]
+    if not runs:
+        return []
+    judged = [criteria(runs)] if found["suite"] == JUDGED else []
+    return [listing(runs, TIMES), listing(runs, COSTS), ratios(runs), *judged]
+
+
+def _ratio(value: float | None, base: float | None) -> str:
+    return "–" if value is None or not base else f"{value / base:.2f}"
+
+
+def criteria(runs: Mapping[str, Plain]) -> Table:
+    rows = []
+    for criterion, measured in verdict(runs):
+        wanted = f"{'≤' if criterion.at_most else '≥'} {criterion.wanted:g}"
+        if measured is None:
+            rows.append([criterion.words, wanted, "not measured", "–"])
+        else:
+            rows.append([criterion.words, wanted, f"{measured:.3f}", "yes" if criterion.holds(measured) else "no"])
+    return Table(["criterion", "wanted", "measured", "holds"], rows)
+
+
+def compare(old: Plain, new: Plain) -> Table:
+    """New over old, for each case and number that both have; changes above 5 % are marked."""
+    rows = []
+    for name in [name for name in old["cases"] if name in new["cases"]]:
+        before, after = old["cases"][name], new["cases"][name]
+        for key, less_is_better in COMPARED.items():
+            if before.get(key) and after.get(key):
+                change = after[key] / before[key]
+                better = (change < 1) == less_is_better
+                mark = "" if abs(change - 1) <= CHANGED else "better" if better else "worse"
+                both = (f"{numbers[key]:.6g}" for numbers in (before, after))
+                rows.append([name, key.replace("_", " "), *both, f"{change:.3f}", mark])
+    if not rows:
+        raise InputError("the two files have no case in common; compare runs of the same suite or flags.")
+    return Table(["case", "number", "old", "new", "new / old", ""], rows)
+
+
+def as_text(table: Table) -> str:
+    """In columns, for a terminal without more."""
+    widths = [max(len(row[i]) for row in [table.columns, *table.rows]) for i in range(len(table.columns))]
+    lines = [table.columns, ["─" * width for width in widths], *table.rows]
+    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
+def as_markdown(table: Table) -> str:
+    lines: Sequence[Sequence[str]] = [table.columns, ["---"] * len(table.columns), *table.rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,0 +1,102 @@
+"""A model that times its own forwards, and the log of a decode on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from infogain.bench.clock import Span
+from infogain.canvas import Canvas
+from infogain.models.base import BlockCausal, Past
+from infogain.result import Result
+from infogain.trace import StepEvent
+
+
+class Step(NamedTuple):
+    """One whole iteration of the loop."""
+
+    seconds: float
+    opened: bool  # a block: a prefill is in it
+    called: bool  # the model was: not so in the last step of a block
+    rows: int
+    candidates: int
+
+
+@dataclass
+class Log:
+    """What one decode took. Reading a span waits for nothing once the decode has ended."""
+
+    steps: list[Step] = field(default_factory=list)
+    openings: list[Span] = field(default_factory=list)
+    forwards: list[Span] = field(default_factory=list)
+    kv_bytes: int | None = None  # at most; None: the model keeps none that it can count
+    logits_bytes: int = 0  # of the largest forward
+    begun: float = 0.0
+    seconds: float = 0.0
+    result: Result | None = None
+    _seen: tuple[int, int] = (0, 0)
+
+    def begin(self) -> None:
+        self.begun = self._last = time.perf_counter()
+
+    def step(self, event: StepEvent) -> None:
+        """Nothing is read back, so the host's clock shows the wait for the forward before: one in every step."""
+        now = time.perf_counter()
+        counts = len(self.openings), len(self.forwards)
+        opened, called = (new > old for new, old in zip(counts, self._seen, strict=True))
+        rows, candidates = len(event.prompt), event.a.parent.shape[0]
+        self.steps.append(Step(now - self._last, opened, called, rows, candidates))
+        self._last, self._seen = now, counts
+
+    @property
+    def whole_steps(self) -> list[Step]:
+        """Those that call the model and open no block."""
+        return [step for step in self.steps if step.called and not step.opened]
+
+    def saw(self, logits: Tensor, context: Any) -> None:
+        self.logits_bytes = max(self.logits_bytes, logits.numel() * logits.element_size())
+        held = getattr(context, "bytes", None)
+        if held is not None:
+            self.kv_bytes = max(self.kv_bytes or 0, held)
+
+
+class Timed:
+    """Any model of the package, with a clock around its forwards."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.log = model, Log()
+        self.mask_id, self.vocab_size = model.mask_id, model.vocab_size
+        self.attention_block, self.device = model.attention_block, model.device
+
+    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+        found: tuple[int, int] = self.model.columns(length, start, width)
+        return found
+
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[Any, Tensor]:
+        return self._open(lambda: self.model.prefill(canvas, start, width, end))
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
+        model: BlockCausal = self.model
+        return self._open(lambda: model.append(canvas, start, width, past))
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        span = Span(self.device)
+        logits: Tensor = self.model(tokens, context, row, most)
+        span.end()
+        self.log.forwards.append(span)
+        self.log.saw(logits, context)
+        return logits
+
+    def _open(self, opened: Callable[[], tuple[Any, Tensor]]) -> tuple[Any, Tensor]:
+        span = Span(self.device)
+        context, logits = opened()
+        span.end()
+        self.log.openings.append(span)
+        self.log.saw(logits, context)
+        return context, logits

@@ -1,0 +1,156 @@
+"""`infogain bench`: time and memory of a decode, beside what the device could do at best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from infogain.bench import SUITES, Bench, Case, grid, load_suite, report
+from infogain.bench.cases import ENGINE, named
+from infogain.bench.plot import FILE as PICTURE
+from infogain.bench.plot import draw
+from infogain.bench.shapes import SHAPES
+from infogain.bench.work import Tell, run_cases
+from infogain.cli.layout import plain_table
+from infogain.cli.output import OVERWRITE, check_file, make_folder
+from infogain.errors import InputError
+
+
+class Several(click.ParamType[tuple[Any, ...]]):
+    """Values with commas between them."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind, self.name = kind, f"{kind.__name__},…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, ...]:
+        try:
+            return tuple(self.kind(part.strip()) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"{self.kind.__name__}s with commas between them; got {value!r}", param, ctx)
+
+
+OPTIONS = ("n", "gamma", "width", "bypass")  # of samplers
+SETTINGS = ("k", "block", "batch", "cache", "context", "length", "engine")  # of cases
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--suite", metavar="NAME", help=f"a named set of cases instead of flags: {', '.join(SUITES)}")
+@click.option("--shape", type=Several(str), help=f"{', '.join(SHAPES)}, zoo:NAME or a checkpoint  [default: tiny]")
+@click.option("--sampler", type=Several(str), help="[default: entropy,info-gain]")
+@click.option("--n", type=Several(int), help="candidates of look-ahead samplers")
+@click.option("--gamma", type=Several(float), help="bypass threshold; 1 = off")
+@click.option("--width", type=Several(int), help="hypotheses of info-gain-beam")
+@click.option("--bypass", type=Several(float), help="share of steps that info-gain is made to bypass")
+@click.option("-k", type=Several(int), help="tokens per step  [default: 1]")
+@click.option("--block", type=Several(int), help="[default: 16]")
+@click.option("--batch", type=Several(int), help="prompts decoded together  [default: 1]")
+@click.option("--cache", type=Several(str), help="dual, prefix, none, or canvas: none, and logits of every column")
+@click.option("--context", type=Several(int), help="columns outside the block  [default: 512]")
+@click.option("--length", type=Several(int), help="columns to generate  [default: 48]")
+@click.option("--engine", type=Several(str), help=f"how the backbone runs  [default: {ENGINE}]")
+@click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
+@click.option("--decodes", type=click.IntRange(min=1), default=2, show_default=True, help="that are timed, per case")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help=f"folder for {report.FILE}, {PICTURE}")
+@click.option("--profile", type=click.Path(dir_okay=False, path_type=Path), help="trace a few steps of the first case")
+@click.option("--compare", type=EXISTING, nargs=2, metavar="OLD NEW", help="show what changed between two results")
+@OVERWRITE
+def bench(
+    suite: str | None,
+    device: str | None,
+    decodes: int,
+    out: Path | None,
+    profile: Path | None,
+    compare: tuple[Path, Path] | None,
+    overwrite: bool,
+    **flags: Any,
+) -> None:
+    """Time decodes: whole steps, the forward alone, memory, beside the limits of the device.
+
+    Flags take several values with commas between them; every combination is a case. Weights of the named shapes are
+    random, so the texts mean nothing. A step is one whole iteration of the loop that opens no block.
+
+    \b
+    Examples:
+      infogain bench
+      infogain bench --suite judged --out results
+      infogain bench --shape dream-7b --sampler info-gain --n 1,2,4,8 --gamma 1 --context 512,1024
+      infogain bench --shape zoo:tiny-reason --sampler info-gain --bypass 0,0.5,0.9 --context 64 --device cpu
+      infogain bench --shape dream-7b --profile trace.json
+      infogain bench --compare before/bench.json after/bench.json
+    """
+    console = Console(highlight=False, markup=False)
+    if compare:
+        console.print(as_table(report.compare(*map(report.load, compare))))
+        return
+    cases = chosen(suite, flags)
+    make_folder(out, (report.FILE, PICTURE), overwrite)
+    runner = Bench(device, decodes)
+    if profile:
+        check_file(profile, overwrite)
+        runner.profile(next(iter(cases.values())), profile)
+        console.print(f"trace → {profile}", soft_wrap=True)
+        return
+    with watch(len(cases)) as tell:
+        found = run_cases(runner, cases, suite, out, tell)
+    show(console, found)
+    if out:
+        made = [report.FILE, *([PICTURE] if found["cases"] and draw(found["cases"], out / PICTURE) else [])]
+        console.print(f"→ {', '.join(str(out / name) for name in made)}", soft_wrap=True)
+
+
+def chosen(suite: str | None, flags: dict[str, Any]) -> dict[str, Case]:
+    """The cases of a suite, or of all combinations of the flags."""
+    given = {name: values for name, values in flags.items() if values is not None}
+    if suite:
+        if strange := [name for name in given if name != "engine"]:
+            raise InputError(f"a suite has its own cases; --{strange[0]} does not go with it. Drop one of them.")
+        engine, *others = given.get("engine", (ENGINE,))
+        if others:
+            raise InputError(f"a suite runs with one engine; got {engine} and {others[0]}. Run it twice and --compare.")
+        return load_suite(suite, engine)
+    options = {name: given[name] for name in OPTIONS if name in given}
+    settings = {name: given[name] for name in SETTINGS if name in given}
+    cases = grid(given.get("shape", ("tiny",)), given.get("sampler", ("entropy", "info-gain")), options, settings)
+    return named(cases)
+
+
+def show(console: Console, found: dict[str, Any]) -> None:
+    for name, reason in found["skipped"].items():
+        console.print(f"{name}: skipped. {reason}", soft_wrap=True)
+    for table in report.tables(found):
+        console.print(as_table(table), "", sep="\n")
+    if any(numbers["peak_bytes"] is None for numbers in found["cases"].values()):
+        console.print("peak memory is counted on a GPU only.")
+
+
+def as_table(found: report.Table) -> Table:
+    table = plain_table()
+    for i, title in enumerate(found.columns):
+        table.add_column(title, justify="right" if i else "left", overflow="fold")
+    for row in found.rows:
+        table.add_row(*row)
+    return table
+
+
+@contextmanager
+def watch(total: int) -> Iterator[Tell]:
+    """A progress bar over cases, with what is being done, on the error stream."""
+    console = Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=total)
+
+        def tell(name: str, what: str) -> None:
+            progress.update(task, description=f"{name}: {what}")
+            if not what or what.startswith("skipped"):
+                progress.advance(task)
+
+        yield tell

@@ -1,0 +1,307 @@
+"""The bench: what it counts is what the loop did, and its tables say what the numbers say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+import infogain
+from infogain import InputError, OptionError, UnknownName
+from infogain.bench import SUITES, Bench, Case, grid, load_suite, measure, report
+from infogain.bench.__main__ import main as program
+from infogain.bench.bypass import ForcedBypass
+from infogain.bench.cases import CANVAS, named
+from infogain.bench.limits import columns_in_balance, operations
+from infogain.bench.measure import build, make_canvas, play
+from infogain.bench.page import MARK
+from infogain.bench.page import build as build_page
+from infogain.bench.plot import draw
+from infogain.bench.shapes import SHAPES, make_transformer, random_transformer
+from infogain.bench.suites import CRITERIA, TRAINED_BYPASS, verdict
+from infogain.cli import main
+from infogain.models.spec import Spec
+from infogain.samplers import Entropy, InfoGain, InfoGainBeam
+from tests.parity.checkpoints import write_checkpoint
+
+ROOT = Path(__file__).parents[2]
+CPU = torch.device("cpu")
+CASE = Case("tiny", InfoGain(gamma=1.0), context=24, block=8, length=16)
+SHIFTED = Spec("dream", 40, 16, 1, 2, 1, 8, 24, 1e4, 1e-5, mask_id=39, qkv_bias=True, shift=True)
+BLOCKS = replace(SHIFTED, qkv_bias=False, shift=False, block=4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench("cpu", decodes=1)
+
+
+@pytest.fixture(scope="module")
+def numbers(bench: Bench) -> dict[str, Any]:
+    return bench.run(CASE)
+
+
+def test_shapes_are_as_large_as_the_published_files() -> None:
+    published = {"dream-7b": 15231233024, "llada-8b": 16031162368, "sdar-8b": 16381470720}  # bytes in bfloat16
+    assert {name: 2 * SHAPES[name].parameters for name in published} == published
+
+
+def test_what_is_counted_is_what_the_loop_did(numbers: dict[str, Any]) -> None:
+    transformer = make_transformer("tiny", CPU)
+    model, canvas = infogain.models.Backbone(transformer), make_canvas(CASE, transformer)
+    result = infogain.decode(model, canvas, CASE.sampler, block=8)
+    assert canvas.tokens.shape == (1, 32)
+    assert numbers["calls"] == result.calls == 16
+    assert numbers["token_forwards"] == int(result.token_forwards.sum())
+    assert numbers["tokens"] == 16
+    assert numbers["steps"] == 12  # of 8 in a block one opens it and one, the last, needs no forward
+    assert numbers["kv_bytes"] == 4 * SHAPES["tiny"].cached(32)
+    assert numbers["logits_bytes"] == 4 * 8 * 8 * 512  # N candidates, 8 columns
+    assert 7 < numbers["candidates_per_row"] <= 8
+
+
+def test_times_are_of_one_clock(numbers: dict[str, Any]) -> None:
+    assert 0 < numbers["loop_forward_ms"] < numbers["ms_per_step"]
+    assert 0 < numbers["outside_share"] < 1
+    assert numbers["tokens_per_s"] == pytest.approx(1e3 / numbers["ms_per_token"])
+    assert numbers["over_reading"] == pytest.approx(numbers["ms_per_step"] / numbers["limits"]["reading_ms"])
+    assert numbers["peak_bytes"] is None  # a CPU counts none, and none is made up
+    assert numbers["start_up_s"] >= 0
+
+
+def test_a_case_may_stop_early(bench: Bench) -> None:
+    found = bench.run(replace(CASE, steps=5))
+    assert found["tokens"] == 5
+    assert found["calls"] == 6
+    with pytest.raises(InputError, match="open no block"):
+        bench.run(replace(CASE, steps=1))
+
+
+def test_beams_and_batches_keep_a_cache_for_each_row(bench: Bench) -> None:
+    found = bench.run(replace(CASE, sampler=InfoGainBeam(gamma=1.0, n=2, width=3), batch=2))
+    assert found["kv_bytes"] == 6 * 4 * SHAPES["tiny"].cached(32)
+    assert found["tokens"] == 2 * 16  # of what is returned
+
+
+def test_a_block_causal_shape_is_timed_on_its_own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SHAPES, "blocks", BLOCKS)
+    found = Bench("cpu", 1).run(replace(CASE, shape="blocks", context=26))
+    assert found["kv_bytes"] == 4 * BLOCKS.cached(32)  # all before the last block
+    with pytest.raises(OptionError, match="block-causal"):
+        build(replace(CASE, shape="blocks", cache=CANVAS), random_transformer(BLOCKS, CPU, torch.float32))
+
+
+@pytest.mark.parametrize("spec", [SHAPES["tiny"], SHIFTED], ids=lambda spec: spec.family)
+def test_the_whole_canvas_decodes_as_no_cache_does(spec: Spec) -> None:
+    transformer = random_transformer(spec, CPU, torch.float32)
+    tokens = []
+    for cache in ("none", CANVAS):
+        case = replace(CASE, cache=cache)
+        result = play(build(case, transformer), make_canvas(case, transformer), case).result
+        assert result is not None
+        tokens.append(result.tokens)
+    assert torch.equal(*tokens)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3, 0.8, 1.0])
+def test_the_forced_bypass_rate_is_met(rate: float) -> None:
+    transformer = make_transformer("tiny", CPU)
+    case = replace(CASE, sampler=ForcedBypass(rate=rate), batch=24)
+    steps = play(build(case, transformer), make_canvas(case, transformer), case).whole_steps
+    expanded = sum(step.candidates - step.rows for step in steps) / sum(7 * step.rows for step in steps)
+    assert 1 - expanded == pytest.approx(rate, abs=0.06)
+
+
+def test_a_rate_of_nothing_is_info_gain() -> None:
+    transformer = make_transformer("tiny", CPU)
+    canvas = make_canvas(CASE, transformer)
+    model = infogain.models.Backbone(transformer)
+    forced, plain = (infogain.decode(model, canvas, s, block=8) for s in (ForcedBypass(rate=0.0), CASE.sampler))
+    assert torch.equal(forced.tokens, plain.tokens)
+
+
+def test_the_trained_rate_is_the_one_the_committed_study_found() -> None:
+    rows = json.loads((ROOT / "docs/results/samplers.json").read_text())["rows"]
+    for k, rate in TRAINED_BYPASS.items():
+        wanted = {"sampler": "info-gain", "K": k, "τ_token": 0.7}
+        found = [row["numbers"]["bypassed"] for row in rows if wanted.items() <= row["labels"].items()]
+        assert len(found) == 5
+        assert sum(found) / 5 == pytest.approx(rate, abs=5e-4)
+
+
+def test_operations_are_two_for_each_weight_and_column() -> None:
+    spec = replace(SHIFTED, qkv_bias=False, shift=False)
+    layer = 16 * 16 * 2 + 16 * 8 * 2 + 3 * 16 * 24 + 2 * 16
+    assert operations(spec, 3, 2, 10) == 2 * (3 * (layer + 16) + 3 * 2 * 16 * 10 + 2 * 40 * 16)
+    limits = {"reading_ms": 2.0, "matmul_flops_per_s": 1e12}
+    assert columns_in_balance(SHAPES["dream-7b"], limits) == pytest.approx(2e-3 * 1e12 / 14.14e9, rel=1e-3)
+
+
+def test_a_grid_has_every_combination_once() -> None:
+    cases = grid(["tiny"], ["entropy", "info-gain"], {"n": (1, 8), "bypass": (0.5,)}, {"batch": (1, 2)})
+    assert len(cases) == 2 + 4  # N means nothing to entropy
+    assert set(named(cases)) == {
+        f"{sampler}, batch {batch}"
+        for sampler in ("entropy", "info-gain(n=1, rate=0.5)", "info-gain(n=8, rate=0.5)")
+        for batch in (1, 2)
+    }
+    with pytest.raises(InputError, match="none of entropy takes n"):
+        grid(["tiny"], ["entropy"], {"n": (1,)}, {})
+
+
+def test_mistakes_are_told(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionError, match="prompt needs a column"):
+        replace(CASE, length=32)
+    with pytest.raises(OptionError, match="at least 1"):
+        replace(CASE, batch=0)
+    with pytest.raises(OptionError, match="without an engine"):
+        replace(CASE, cache=CANVAS, engine="graphs")
+    with pytest.raises(UnknownName, match="judged"):
+        load_suite("judge")
+    with pytest.raises(InputError, match="a shape is tiny"):
+        bench.run(replace(CASE, shape="huge"))
+    monkeypatch.setattr("infogain.bench.shapes.free_bytes", lambda _: 1000)
+    with pytest.raises(InputError, match="weights must fit"):
+        Bench("cpu").run(CASE)
+    (tmp_path / "other.json").write_text("[]")
+    with pytest.raises(InputError, match="is none"):
+        report.load(tmp_path / "other.json")
+
+
+def test_a_checkpoint_is_timed_too(bench: Bench, tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "llada", "llada")
+    assert bench.run(replace(CASE, shape=str(folder), steps=4))["tokens"] == 4
+    assert bench.run(Case("zoo:tiny-reason", Entropy(), context=8, block=8, length=8, steps=4))["tokens"] == 4
+
+
+def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of the judged suite with which every criterion holds."""
+    one = {"ms_per_step": 5.0, "forward_ms": 4.0, "peak_bytes": 1000, "kv_bytes": 64, "over_reading": 1.2}
+    one |= {"step_tokens_per_s": 200.0, "tokens_per_s": 180.0, "of_matmul_rate": 0.7, "outside_share": 0.1}
+    runs = {name: dict(one) for name in load_suite("judged")}
+    for n, name in ((8, "info-gain"), (16, "info-gain, n=16"), (32, "info-gain, n=32")):
+        runs[name]["peak_bytes"] = 1000 + 5 * n
+    runs["info-gain, canvas"]["ms_per_step"] = 70.0
+    for name in ("greedy, batch", "info-gain, batch, bypass"):
+        runs[name] |= {"step_tokens_per_s": 2000.0, "tokens_per_s": 1800.0}
+    for name, numbers in changed.items():
+        runs[name] |= numbers
+    return runs
+
+
+def test_the_verdict_follows_from_the_numbers() -> None:
+    assert {row[-1] for row in report.criteria(hand_made()).rows} == {"yes"}
+    assert len(CRITERIA) == len(report.criteria({}).rows)
+    assert {row[-1] for row in report.criteria({}).rows} == {"–"}
+    worse: dict[str, dict[str, Any]] = {"info-gain": {"ms_per_step": 6.3}, "info-gain, n=32": {"peak_bytes": 1180}}
+    slow = verdict(hand_made(**worse))
+    failed = [criterion.words for criterion, measured in slow if measured is not None and not criterion.holds(measured)]
+    assert failed == ["whole step, N = 8 over greedy", "memory per candidate, N 16 to 32 over 8 to 16"]
+    assert slow[0][1] == pytest.approx(1.26)
+    no_gpu = verdict(hand_made(greedy={"peak_bytes": None}))
+    assert [criterion.words for criterion, measured in no_gpu if measured is None] == ["peak memory, N = 8 over greedy"]
+
+
+def test_a_comparison_marks_what_changed() -> None:
+    old = {"cases": {"a": {"ms_per_step": 10.0, "tokens_per_s": 100.0, "kv_bytes": None}, "gone": {}}}
+    new = {"cases": {"a": {"ms_per_step": 12.0, "tokens_per_s": 104.0, "kv_bytes": 5}}}
+    assert report.compare(old, new).rows == [
+        ["a", "ms per step", "10", "12", "1.200", "worse"],
+        ["a", "tokens per s", "100", "104", "1.040", ""],
+    ]
+    assert report.compare(new, old).rows[0][-1] == "better"
+    with pytest.raises(InputError, match="no case in common"):
+        report.compare(old, {"cases": {}})
+
+
+def test_the_page_is_what_the_numbers_say(tmp_path: Path, numbers: dict[str, Any]) -> None:
+    page = ROOT / "docs" / "speed.md"
+    text = page.read_text(encoding="utf-8")
+    assert build_page(text, ROOT / "benchmarks" / "results") == text
+    assert "No results are here yet" in build_page(MARK, tmp_path)
+    found = report.record({"greedy": numbers}, {"other": "no room"}, "judged", CPU)
+    report.save(found, tmp_path / "bench-cpu.json")
+    made = build_page(f"Words.\n{MARK}stale", tmp_path)
+    assert made.startswith("Words.\n")
+    assert "stale" not in made
+    assert "tiny (float32): weights read in" in made
+    assert "| greedy step over reading the weights | ≤ 1.4 |" in made
+    assert "other was left out: no room" in made
+
+
+def test_it_runs_with_torch_alone(tmp_path: Path) -> None:
+    lacking = "click", "rich", "matplotlib", "tomli_w"
+    words = (
+        f"import sys; sys.modules.update(dict.fromkeys({lacking!r})); from infogain.bench.__main__ import main; main()"
+    )
+    arguments = ["--suite", "quick", "--only", "uncached", "--device", "cpu", "--out", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-c", words, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "info-gain, uncached" in done.stdout
+    assert json.loads((tmp_path / report.FILE).read_text())["cases"]["info-gain, uncached"]["tokens"] == 8
+
+
+def test_the_program_says_what_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measure, "make_transformer", lambda *_: (_ for _ in ()).throw(InputError("no room")))
+    program(["--suite", "judged", "--only", "wide", "--device", "cpu", "--out", str(tmp_path)])
+    assert "skipped: no room" in capsys.readouterr().out
+    assert set(json.loads((tmp_path / report.FILE).read_text())["skipped"]) == {"greedy, wide", "info-gain, wide"}
+    program(["--compare", *[str(write_record(tmp_path / name, 1.0)) for name in "ab"]])
+    assert "1.000" in capsys.readouterr().out
+
+
+def write_record(path: Path, ms: float) -> Path:
+    path.write_text(json.dumps({"cases": {"a": {"ms_per_step": ms}}}))
+    return path
+
+
+def test_the_command(tmp_path: Path) -> None:
+    def bench(*flags: object) -> Any:
+        return CliRunner().invoke(main, ["bench", *map(str, flags)])
+
+    small = ("--context", 24, "--block", 8, "--length", 8, "--device", "cpu", "--decodes", 1)
+    done = bench("--n", "1,2", *small, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert all(name in done.output for name in ("entropy", "info-gain(n=1)", "info-gain(n=2)", "GPU only"))
+    assert (tmp_path / "out" / "bench.png").read_bytes().startswith(b"\x89PNG")
+    again = bench(*small, "--out", tmp_path / "out")
+    assert again.exit_code == 2
+    assert "--overwrite" in again.output
+    traced = bench(*small, "--profile", tmp_path / "trace.json")
+    assert traced.exit_code == 0, traced.output
+    assert "traceEvents" in (tmp_path / "trace.json").read_text()
+    compared = bench("--compare", write_record(tmp_path / "a", 1.0), write_record(tmp_path / "b", 2.0))
+    assert "worse" in compared.output
+    assert "does not go with it" in bench("--suite", "quick", "--batch", 2).output
+    assert "one engine" in bench("--suite", "quick", "--engine", "eager,graphs").output
+    assert "has one engine" in bench("--engine", "warp", *small).output
+    assert "commas" in bench("--batch", "two").output
+
+
+def test_without_matplotlib_there_is_no_picture(
+    tmp_path: Path, numbers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert not draw({"one": numbers}, tmp_path / "bench.png")
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_a_suite_runs_with_the_engine_asked_for(name: str) -> None:
+    cases = load_suite(name, "graphs")
+    own = {case.engine for case in cases.values() if case.device is None and case.cache != CANVAS}
+    assert own == {"graphs"}
+    assert all(case.engine == "eager" for case in cases.values() if case.device or case.cache == CANVAS)
