@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,16 +10,16 @@ from pathlib import Path
 import torch
 
 from infogain.bench import memory
-from infogain.bench.cases import CANVAS, ENGINE, Case
+from infogain.bench.cases import CANVAS, Case
 from infogain.bench.clock import repeat_ms, synchronize
 from infogain.bench.limits import measure_limits
 from infogain.bench.numbers import summarize
 from infogain.bench.shapes import make_transformer
-from infogain.bench.timed import Log, Timed
+from infogain.bench.timed import Log, Timed, TimedMasks
 from infogain.bench.uncached import whole_canvas
 from infogain.canvas import Canvas
 from infogain.decode import decode
-from infogain.errors import InfoGainError, OptionError
+from infogain.errors import InfoGainError
 from infogain.load import as_device
 from infogain.models.backbone import Backbone
 from infogain.models.transformer import Transformer
@@ -39,11 +38,7 @@ def build(case: Case, transformer: Transformer) -> Timed:
     """The model a case decodes with."""
     if case.cache == CANVAS:
         return Timed(whole_canvas(transformer))
-    has_engines = "engine" in inspect.signature(Backbone).parameters
-    if case.engine != ENGINE and not has_engines:
-        raise OptionError(f"this backbone has one engine, {ENGINE!r}; got {case.engine!r}.")
-    options = {"engine": case.engine} if has_engines else {}
-    return Timed(Backbone(transformer, case.cache, **options))
+    return TimedMasks(Backbone(transformer, case.cache, case.engine))
 
 
 class Bench:
@@ -150,5 +145,13 @@ def forward_alone(model: Timed, canvas: Canvas, case: Case) -> float:
     context, _ = model.model.prefill(rows, [start] * case.rows, width)
     block = rows.view(torch.full_like(context_rows, start), width)[0]
     tokens, row = (x.repeat_interleave(case.candidates, 0) for x in (block, context_rows))
-    times = FORWARDS[model.device.type]
-    return repeat_ms(lambda: model.model(tokens, context, row, case.candidates), model.device, times)
+    masked = tokens == model.mask_id
+    count = int(masked.sum())
+
+    def forward() -> None:
+        if isinstance(model, TimedMasks):
+            model.at_masks(tokens, masked, context, row, case.candidates, count)
+        else:
+            model(tokens, context, row, case.candidates)
+
+    return repeat_ms(forward, model.device, FORWARDS[model.device.type])

@@ -123,6 +123,7 @@ CRITERIA = (
     Criterion("· twice the context", 1.15, AT_MOST, ratio("forward_ms", "info-gain, wide", "greedy, wide")),
     Criterion("greedy step over reading the weights", 1.4, AT_MOST, number("over_reading", "greedy")),
     Criterion("peak memory, N = 8 over greedy", 1.05, AT_MOST, ratio("peak_bytes", "info-gain", "greedy")),
+    Criterion("· reserved from the device", 1.05, AT_MOST, ratio("peak_reserved_bytes", "info-gain", "greedy")),
     Criterion("bytes of K/V, N = 8 over greedy: no more", 1, AT_MOST, ratio("kv_bytes", "info-gain", "greedy")),
     Criterion("· and no less", 1, AT_LEAST, ratio("kv_bytes", "info-gain", "greedy")),
     Criterion("memory per candidate, N 16 to 32 over 8 to 16", 1.1, AT_MOST, growth),

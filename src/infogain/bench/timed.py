@@ -86,8 +86,11 @@ class Timed:
         return self._open(lambda: model.append(canvas, start, width, past))
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        return self._call(lambda: self.model(tokens, context, row, most), context)
+
+    def _call(self, forward: Callable[[], Tensor], context: Any) -> Tensor:
         span = Span(self.device)
-        logits: Tensor = self.model(tokens, context, row, most)
+        logits = forward()
         span.end()
         self.log.forwards.append(span)
         self.log.saw(logits, context)
@@ -100,3 +103,10 @@ class Timed:
         self.log.openings.append(span)
         self.log.saw(logits, context)
         return context, logits
+
+
+class TimedMasks(Timed):
+    """The same for a model that the loop asks for masked columns only."""
+
+    def at_masks(self, tokens: Tensor, masked: Tensor, context: Any, row: Tensor, most: int, count: int) -> Tensor:
+        return self._call(lambda: self.model.at_masks(tokens, masked, context, row, most, count), context)

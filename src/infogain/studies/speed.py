@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from infogain.bench import Case
-from infogain.bench.cases import ENGINE
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.samplers import Entropy, InfoGain, Sampler
@@ -19,9 +18,9 @@ MIB = 2**20
 
 def timed(shape: str, sampler: Sampler, k: int = 1) -> Cell:
     """App. F's 512 tokens; the tiny shape, for trying things out, has fewer."""
-    context = 48 if shape == "tiny" else 512
+    context, engine = (48, "eager") if shape == "tiny" else (512, "compiled")
     recipe = Recipe(sampler, TokensPerStep(k), BLOCK)
-    return Cell(f"{SHAPE}:{shape}:{context}:{ENGINE}", recipe, problems=1, kind="bench")
+    return Cell(f"{SHAPE}:{shape}:{context}:{engine}", recipe, problems=1, kind="bench")
 
 
 def bench(subject: Subject, cell: Cell) -> Plain:
