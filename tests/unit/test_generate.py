@@ -12,7 +12,8 @@ from torch import Tensor
 
 import infogain
 from infogain import ContextError, InputError, Recipe, StepEvent, TextModel, TokensPerStep
-from infogain.generate import default_recipe
+from infogain.generate import default_recipe, stream
+from infogain.job import completions
 from infogain.models import FullCanvas
 from infogain.text import Message
 
@@ -102,15 +103,17 @@ def test_a_text_depends_on_its_seed_and_not_on_its_batch() -> None:
     assert again[0].text == whole[3].text
 
 
-def test_batches_hold_rows_of_like_length() -> None:
+def test_the_longest_prompts_go_first_and_the_next_takes_the_place_of_one_that_is_done() -> None:
     model = parrot("a quick brown fox jumps over")
-    sizes: list[set[int]] = []
-
-    def observe(event: StepEvent) -> None:
-        sizes.append(set(event.prompt))
-
-    infogain.generate(model, ["a"] * 3 + ["a quick"] * 2, GREEDY, length=4, batch_size=2, observe=observe)
-    assert sizes == [{0, 1}] * 2 + [{0, 1}] * 2 + [{0}] * 2
+    prompts, lengths = ["a", "a", "a quick", "a quick b"], [4, 6, 8, 4]
+    flying: list[set[int]] = []
+    job = completions(model, prompts, lengths)
+    done = [
+        (i, len(flying))
+        for i, _ in stream(model, job, GREEDY, batch_size=2, observe=lambda event: flying.append(set(event.prompt)))
+    ]
+    assert flying == [{2, 3}] * 2 + [{2, 1}] * 2 + [{1, 0}] + [{0}]
+    assert done == [(3, 2), (2, 4), (1, 5), (0, 6)], "every text comes in the step that finishes it"
 
 
 def test_chats_use_the_template_and_plain_texts_the_frame() -> None:
