@@ -46,6 +46,13 @@ class Batch:
     def live(self) -> bool:
         return any(run.live for run in self.runs)
 
+    def admit(self, lane: int, canvas: Canvas, seeds: Sequence[int]) -> None:
+        """More rows for a lane, numbered after those it has. They wait where there is no place for them."""
+        run = self.runs[lane]
+        more = replace(run.lane, canvas=canvas, seeds=seeds)
+        more.check(self.model.mask_id, self.model.vocab_size, self.model.attention_block is not None)
+        run.admit(canvas, more.row_seeds)
+
     def open_blocks(self) -> None:
         """One prefill for every row that stands at a block's start.
 
@@ -163,8 +170,8 @@ class Batch:
 
     def _make_room(self) -> int:
         """Drop context rows that no live group stands on; returns how many stay."""
-        groups = {id(run.groups[g]): run.groups[g] for run in self.runs for g in run.members}
-        stay = sorted(row for group in groups.values() for row in group.context)
+        groups = [run.groups[g] for run in self.runs for g in dict.fromkeys(run.members)]
+        stay = sorted(row for group in groups for row in group.context)
         if not stay:
             return 0
         assert self.canvas is not None
@@ -173,7 +180,7 @@ class Batch:
             self.canvas = self.canvas.take(upload(stay, self.model.device))
             moved = {old: new for new, old in enumerate(stay)}
             renumber = upload([moved.get(old, 0) for old in range(stay[-1] + 1)], self.model.device)
-            for group in groups.values():
+            for group in groups:
                 group.context = [moved[row] for row in group.context]
             for run in self.runs:
                 if run.z is not None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from infogain import noise
 from infogain.canvas import Canvas
 from infogain.decode import Observer, decode_stream
-from infogain.errors import InputError
+from infogain.errors import InfoGainError, InputError
 from infogain.job import Job, Prompt, as_prompts, completions, infills
 from infogain.lane import Lane
 from infogain.models.base import Denoiser
@@ -71,7 +71,7 @@ def generate(
     stop         cut the text before any of these strings, and open no block after one that holds it
     stop_at_eos  the same for the tokens that end a text: the recipe's eos_ids, or else the checkpoint's
     seeds        one per prompt; unset: made from the recipe's seed and the prompt's number
-    batch_size   prompts decoded together; those of like length are
+    batch_size   prompts decoded together; when one is done the next takes its place, the longest first
     observe      called with a StepEvent per step
     trace        keep every candidate of every step
 
@@ -129,8 +129,15 @@ def stream(
 
 
 def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
-    """In the order of their prompts."""
-    return [text for _, text in sorted(finished, key=lambda pair: pair[0])]
+    """In the order of their prompts. If decoding breaks off, the error's `finished` holds those that came."""
+    texts: dict[int, Generation] = {}
+    try:
+        for i, text in finished:
+            texts[i] = text
+    except InfoGainError as error:
+        error.finished = texts
+        raise
+    return [texts[i] for i in sorted(texts)]
 
 
 def default_recipe(model: Denoiser) -> Recipe:

@@ -69,7 +69,7 @@ class Queue:
 
     def result(self, calls: int) -> Result:
         """Of all rows that have not left, in order; those that wait are as they came."""
-        rows = sorted([*self.finished, *self.flying.values(), *self.waiting], key=lambda request: request.prompt)
+        rows = sorted([*self.finished, *self.waiting], key=lambda request: request.prompt)
         return read(rows, self.recipe, self.device, calls, self.trace)
 
     def leave(self, calls: int) -> Iterator[tuple[int, Result]]:

@@ -59,7 +59,7 @@ class Run:
         return self.z is not None or bool(self.openings)
 
     def admit(self, canvas: Canvas, seeds: Sequence[int]) -> None:
-        """More rows to decode, at once where there is a place."""
+        """More rows, which `Batch.admit` has checked."""
         self.queue.admit(canvas, seeds)
         self._fill()
 

@@ -59,6 +59,16 @@ def test_on_a_network_a_row_that_waited_comes_out_as_it_would_alone(
         assert_alike(alone(model, lanes[number], row), result, 0, int(result.length))
 
 
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_a_wide_block_may_come_while_narrow_ones_are_open(family: str, cache: str | None) -> None:
+    """The first row fills a hole with text behind it; the second makes place for one that is all hole."""
+    model = model_of(family, cache)
+    canvas = Canvas.infill([[5, *[MASK] * 4, *range(1, 10)], [5, MASK, *range(1, 12)], [5, *[MASK] * 11]], MASK)
+    lane = Lane(canvas, Recipe(make("info-gain", n=3)), at_once=2)
+    for _, row, result in decode_stream(model, [lane]):
+        assert_alike(alone(model, lane, row), result, 0, int(result.length))
+
+
 LAYOUTS: list[tuple[Tabular, int | None, str, int]] = [
     (JOINT, 2, "random", 3),
     (JOINT, None, "sequence", 1),
@@ -200,10 +210,12 @@ def test_rows_may_be_admitted_while_others_are_decoded(sampler: Sampler, model: 
     whole = replace(lane, canvas=lane.canvas.join(canvas_of()), seeds=range(1, 11))
     batch = Batch(model, [lane], trace=True)
     step(batch)
-    batch.runs[0].admit(canvas_of(SHAPES[:4]), [4, 5, 6, 7])
+    batch.admit(0, canvas_of(SHAPES[:4]), [4, 5, 6, 7])
     came = finish(batch)
-    batch.runs[0].admit(rows(canvas_of(), [4, 5, 6]), [8, 9, 10])
+    batch.admit(0, rows(canvas_of(), [4, 5, 6]), [8, 9, 10])
     came |= finish(batch)
+    with pytest.raises(InputError, match="one per row"):
+        batch.admit(0, canvas_of(), [1])
     assert sorted(came) == list(range(10))
     for row, result in came.items():
         single = alone(model, whole, row)
