@@ -96,11 +96,11 @@ class Group:
     width: int  # of its blocks
     blocks: deque[Block]  # still to come
     now: Block = Block(0, 0, 0)
+    columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
     kept: int = 0  # where the block before began
     filled: int = 0  # masks of the present block
     steps: int = 0  # taken, over all blocks
     context: list[int] = field(default_factory=list)  # rows of the context its hypotheses stand on
-    columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
 
     def next_block(self) -> None:
         self.kept = self.now.start

@@ -100,14 +100,15 @@ class Run:
             revealed=torch.full_like(tokens, -1),
         ).seen(p, before=(p,) * self.sampler.memory)
         self.z = self.z.join(z) if self.z else z
-        self.members = self.members + members
+        self.members += members
         self.openings.remove(opening)
 
     def widen(self, canvas: Canvas, width: int) -> None:
         """A row with a wider block has come: show as much of the canvas beside ours."""
         if self.z is not None:
             wider, _ = canvas.take(self.z.row).view(self.z.start, width)
-            self.z = self.z.widen(torch.cat([self.z.tokens, wider[:, self.z.tokens.shape[1] :]], 1))
+            tokens = torch.cat([self.z.tokens, wider[:, self.z.tokens.shape[1] :]], 1)
+            self.z = self.z.widen(tokens, canvas.mask_id)
 
     def propose(self) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
