@@ -68,7 +68,7 @@ class State(Draft):
         return Draft(**pairs).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
     def widen(self, tokens: Tensor, mask_id: int) -> State:
-        """The same in wider blocks that show these tokens; what is added is not to be filled, and any belief will do."""
+        """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""
         more = tokens.shape[1] - self.tokens.shape[1]
         masked, revealed = pad(self.masked, (0, more)), pad(self.revealed, (0, more), value=-1)
         p, *before = (Marginals.of(pad(p.logits, (0, 0, 0, more)), mask_id) for p in (self.p, *self.before))
