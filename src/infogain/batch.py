@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -18,12 +18,14 @@ from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import ContractError
 from infogain.lane import Group, Lane
-from infogain.marginals import Marginals
-from infogain.models.base import BlockCausal, Denoiser, Past
+from infogain.marginals import Deferred, Marginals
+from infogain.models.base import BlockCausal, Denoiser, Masks, Past
 from infogain.move import Move, Verdict
 from infogain.result import Result
 from infogain.run import Opening, Run
 from infogain.trace import StepEvent
+
+Logits = TypeVar("Logits", bound=Tensor | Deferred)
 
 
 def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
@@ -117,7 +119,14 @@ class Batch:
         tokens, row = (torch.cat([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "row"))
         groups = [run.groups_of(move, move.going) for run, move in going]
         most = max(count for members in groups for count in Counter(members).values())
-        p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))
+        if hasattr(type(self.model), "at_masks"):  # its own: a wrapper that passes attributes on has its own call
+            masked = torch.cat([move.ahead.masked for _, move in going])
+            count = sum(run.groups[g].left for (run, _), members in zip(going, groups, strict=True) for g in members)
+            model = cast("Masks", self.model)
+            logits = self._checked(model.at_masks(tokens, masked, self.context, row, most, count), [count])
+            p = Marginals.at(masked, logits, self.model.mask_id)
+        else:
+            p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))
         seen = 0
         for (run, move), members in zip(going, groups, strict=True):
             run.count(members, [self._columns(run.groups[g])[1] for g in members])
@@ -150,14 +159,18 @@ class Batch:
         return group.columns
 
     def _marginals(self, logits: Tensor, rows: int) -> Marginals:
+        return Marginals.of(self._checked(logits, [rows, self.width]), self.model.mask_id)
+
+    def _checked(self, logits: Logits, shape: list[int]) -> Logits:
+        """Counts the call, and makes sure of what came back."""
         self.calls += 1
-        wanted = [rows, self.width, self.model.vocab_size]
-        if not isinstance(logits, Tensor) or list(logits.shape) != wanted:
+        wanted = [*shape, self.model.vocab_size]
+        if not isinstance(logits, Tensor | Deferred) or list(logits.shape) != wanted:
             came = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
             raise ContractError(
                 f"a model must return logits [rows, width, vocabulary], here {wanted}; it returned {came}."
             )
-        return Marginals.of(logits, self.model.mask_id)
+        return logits
 
     def _widen(self, widest: int) -> None:
         """Make room for the widest block that opens; a batch that is empty takes just its width."""

@@ -102,6 +102,11 @@ class Group:
     steps: int = 0  # taken, over all blocks
     context: list[int] = field(default_factory=list)  # rows of the context its hypotheses stand on
 
+    @property
+    def left(self) -> int:
+        """Masks of the present block that no step has filled."""
+        return self.now.masks - self.filled
+
     def next_block(self) -> None:
         self.kept = self.now.start
         self.now, self.filled = self.blocks.popleft(), 0

@@ -34,6 +34,8 @@ def load(
     device: str | torch.device | None = None,
     cache: str | None = None,
     revision: str | None = None,
+    engine: str | None = None,
+    ceiling: float | None = None,
 ) -> TextModel:
     """A checkpoint and its tokenizer: `model, tokenizer = infogain.load("GSAI-ML/LLaDA-8B-Instruct")`.
 
@@ -42,22 +44,28 @@ def load(
     device    unset: the GPU where there is one
     cache     "dual" (the default), "prefix" or "none"; block-causal models have an exact one of their own
     revision  of a hub id: a branch, tag or commit
+    engine    "eager", "graphs" or "compiled" (fastest, but it compiles first); unset: graphs on a GPU, eager elsewhere
+    ceiling   GiB that a forward's activations and logits may take besides weights and cache; unset: what they need
 
     LLaDA, Dream, DiffuCoder, SDAR, TraDo and MMaDA run on the package's own backbone; masked LMs such as BERT through
     transformers.
     """
     folder, kind, place = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
     if is_masked_lm(Config(folder)):
-        if cache is not None:
-            raise InputError(f"a masked LM of transformers runs without a cache; got cache={cache!r}. Leave it unset.")
+        for option, value in (("cache", cache), ("engine", engine), ("ceiling", ceiling)):
+            if value is not None:
+                raise InputError(
+                    f"a masked LM of transformers runs without a {option}; got {option}={value!r}. Leave it unset."
+                )
         model, tokenizer = load_masked_lm(str(folder), kind, place)
         return TextModel(model, HubTokenizer(tokenizer))
     checkpoint = Checkpoint.read(folder)
     if (folder / ALPHABET_FILE).exists():  # of the zoo: short canvases, so nothing is cached unless asked for
-        return TextModel(checkpoint.model(kind or torch.float32, place, cache or "none"), Alphabet.load(folder))
+        small = checkpoint.model(kind or torch.float32, place, cache or "none", engine, ceiling)
+        return TextModel(small, Alphabet.load(folder))
     family = checkpoint.family
     words = load_tokenizer(folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)
-    return TextModel(checkpoint.model(kind, place, cache), words)
+    return TextModel(checkpoint.model(kind, place, cache, engine, ceiling), words)
 
 
 def find_checkpoint(name: str | Path, revision: str | None = None, files: list[str] = FILES) -> Path:

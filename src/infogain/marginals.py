@@ -6,44 +6,104 @@ temperature 1, with the mask token excluded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
 
+from infogain import kernels
+
+
+class Statistics(NamedTuple):
+    """What a sampler looks at. Any shape; a column that is already written counts as certain."""
+
+    log_z: Tensor  # log-normaliser: log p = logits − log_z
+    entropy: Tensor  # H
+    confidence: Tensor  # p of the most likely token
+    margin: Tensor  # p_top1 − p_top2
+    argmax: Tensor
+
+
+PER_COLUMN = ("place", *Statistics._fields)
+CERTAIN = Statistics(0, 0, 1, 1, 0)  # type: ignore[arg-type]  # of a column that is written
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """Logits that are too many to hold: the head reads a few rows at a time, and those that are kept once more."""
+
+    x: Tensor  # [X, hidden]
+    head: Callable[[Tensor], Tensor]  # [X, hidden] -> [X, V]
+    words: int  # V
+    most: int  # rows at a time
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.x), self.words
+
+    def __getitem__(self, index: Tensor) -> Tensor:
+        return self.head(self.x[index])
+
+    def parts(self) -> Iterator[Tensor]:
+        return (self.head(part) for part in torch.split(self.x, self.most))
+
 
 @dataclass(frozen=True)
 class Marginals:
-    logits: Tensor  # [R, W, V]
-    log_z: Tensor  # [R, W] log-normaliser: log p = logits − log_z
-    entropy: Tensor  # [R, W] H
-    confidence: Tensor  # [R, W] p of the most likely token
-    margin: Tensor  # [R, W] p_top1 − p_top2
-    argmax: Tensor  # [R, W]
+    rows: Tensor | Deferred  # [X, V] logits of the columns that were asked for
+    dense: bool  # those are all columns, in order
+    place: Tensor  # [R, W] which of them each column is; of a written column, any
+    log_z: Tensor  # [R, W] and so on: see Statistics
+    entropy: Tensor
+    confidence: Tensor
+    margin: Tensor
+    argmax: Tensor
 
     @classmethod
     def of(cls, logits: Tensor, mask_id: int) -> Marginals:
-        """Statistics of a model's logits, which become ours: the mask token is struck out in place.
+        """From a model's logits [R, W, V], which become ours: the mask is struck out in place."""
+        rows = strike(logits.flatten(0, 1), mask_id)
+        shape = logits.shape[:2]
+        place = torch.arange(len(rows), device=rows.device).view(shape)
+        return cls(rows, True, place, *(x.view(shape) for x in statistics(rows, mask_id)))
 
-        The mask is a state of the canvas, never a prediction; left in, it would take probability
-        from real tokens and could be committed.
-        """
-        if mask_id < logits.shape[-1]:
-            logits[..., mask_id] = -torch.inf
-        x = wide(logits)
-        log_z = x.logsumexp(-1)
-        p = (x - log_z[..., None]).exp()
-        top = p.topk(min(2, p.shape[-1]))
-        confidence = top.values[..., 0]
-        margin = confidence - top.values[..., 1] if p.shape[-1] > 1 else confidence
-        # argmax and not top's indices: of equal tokens it takes the first, on every device
-        return cls(logits, log_z, torch.special.entr(p).sum(-1), confidence, margin, p.argmax(-1))
+    @classmethod
+    def at(cls, masked: Tensor, logits: Tensor | Deferred, mask_id: int) -> Marginals:
+        """The same from logits of the masked columns alone, in order. [R, W], [X, V]"""
+        if isinstance(logits, Deferred):
+            head = logits.head
+            logits = replace(logits, head=lambda x: strike(head(x), mask_id))
+            parts = [statistics(part, mask_id) for part in logits.parts()]
+        else:
+            parts = [statistics(strike(logits, mask_id), mask_id)]
+        found = [torch.cat(x) for x in zip(*parts, strict=True)]
+        place = (masked.flatten().cumsum(0) - 1).clamp(min=0).view(masked.shape)
+        return cls(logits, False, place, *(x[place].where(masked, y) for x, y in zip(found, CERTAIN, strict=True)))
+
+    @property
+    def vocab_size(self) -> int:
+        return self.rows.shape[-1]
+
+    @property
+    def logits(self) -> Tensor:
+        """Of every column. [R, W, V]"""
+        rows = cast("Tensor", self.rows) if self.dense else self.rows[self.place.flatten()]
+        return rows.view(*self.place.shape, -1)
 
     def __getitem__(self, index: Tensor | slice) -> Marginals:
-        return Marginals(*(getattr(self, field.name)[index] for field in fields(self)))
+        """These hypotheses. Picked by number they get logits of their own, so that those of the others can go."""
+        place, *rest = (getattr(self, name)[index] for name in PER_COLUMN)
+        if isinstance(index, slice):
+            return Marginals(self.rows, False, place, *rest)
+        rows = self.rows[place.flatten()]
+        return Marginals(rows, True, torch.arange(len(rows), device=rows.device).view(place.shape), *rest)
 
     def join(self, other: Marginals) -> Marginals:
-        return Marginals(*(torch.cat([getattr(self, f.name), getattr(other, f.name)]) for f in fields(self)))
+        moved = replace(other, place=other.place + self.rows.shape[0])
+        rows, *rest = (torch.cat([getattr(x, name) for x in (self, moved)]) for name in ("rows", *PER_COLUMN))
+        return Marginals(rows, self.dense and other.dense, *rest)
 
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""
@@ -58,6 +118,11 @@ class Marginals:
         """
         if tau == 0:
             return self.argmax[:, None].expand(u.shape)
+        if top_k is None and top_p is None and kernels.usable(self.log_z):
+            from infogain.kernels.drawing import draw
+
+            top = self.log_z + self.confidence.log()
+            return draw(self.logits.flatten(0, 1), top.flatten(), self.argmax.flatten(), tau, u)
         x = wide(self.logits)
         p = _cut(((x - x.amax(-1, keepdim=True)) / tau).softmax(-1), top_k, top_p)
         cdf = p.cumsum(-1)  # [R, W, V]
@@ -76,6 +141,32 @@ class Marginals:
         log_q = wide(other.logits) - other.log_z[..., None]
         terms = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * (log_p - log_q))
         return terms.sum(-1).clamp(min=0)  # rounding can dip below zero
+
+
+def strike(logits: Tensor, mask_id: int) -> Tensor:
+    """In place: the mask is a state of the canvas, never a prediction.
+
+    Left in, it would take probability from real tokens and could be committed. [X, V]
+    """
+    if mask_id < logits.shape[-1]:
+        logits[:, mask_id] = -torch.inf
+    return logits
+
+
+def statistics(logits: Tensor, mask_id: int) -> Statistics:
+    """Of each row; the mask is struck out already. [X, V] -> [X]"""
+    if kernels.usable(logits):
+        from infogain.kernels.stats import statistics as read_once
+
+        return Statistics(*read_once(logits, mask_id))
+    x = wide(logits)
+    log_z = x.logsumexp(-1)
+    p = (x - log_z[:, None]).exp()
+    top = p.topk(min(2, p.shape[-1])).values
+    confidence = top[:, 0]
+    margin = confidence - top[:, 1] if p.shape[-1] > 1 else confidence
+    # argmax and not top's indices: of equal tokens it takes the first, on every device
+    return Statistics(log_z, torch.special.entr(p).sum(-1), confidence, margin, p.argmax(-1))
 
 
 def wide(x: Tensor) -> Tensor:

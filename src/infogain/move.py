@@ -66,7 +66,7 @@ class Move:
         draft = z.apply(a, immediate_cost(z, a))
         finishes = ~draft.masked.any(-1)
         single = len(a.parent) == len(z.row) and sampler.beam == 1
-        no_token = (a.tokens == mask_id) | (a.tokens < 0) | (a.tokens >= z.p.logits.shape[-1])
+        no_token = (a.tokens == mask_id) | (a.tokens < 0) | (a.tokens >= z.p.vocab_size)
         columns = {
             "parent": a.parent,
             "commits": a.chosen.sum(-1),

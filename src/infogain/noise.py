@@ -7,9 +7,12 @@ batch, or in a batch of another order. Values are the splitmix64 hash of the arg
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import torch
 from torch import Tensor
+
+from infogain import kernels
 
 # One stream per purpose, so that two purposes never share a number.
 TOKEN, POSITION, UNIFORM, ORDER, COPY, PLACE, ROW = range(7)
@@ -33,10 +36,19 @@ def mix(x: Tensor) -> Tensor:
 
 def hashed(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     """A 64-bit hash of the arguments; tensors broadcast."""
-    h = mix(seed + GOLDEN)
-    for i in (stream, *index):
-        h = mix(h + torch.as_tensor(i) * MIX_2 + GOLDEN)  # products wrap, as they should
+    if kernels.usable(seed) and len(index) <= 3 and all(isinstance(i, Tensor) and i.ndim <= 3 for i in index):
+        from infogain.kernels.hashing import hashed as in_one_go
+
+        return in_one_go(stream, seed, *cast("tuple[Tensor, ...]", index))
+    h = mix(mix(seed + GOLDEN) + wrapped(stream * MIX_2 + GOLDEN))
+    for i in index:
+        h = mix(h + GOLDEN + (wrapped(i * MIX_2) if isinstance(i, int) else i * MIX_2))  # products wrap, as they should
     return h
+
+
+def wrapped(x: int) -> int:
+    """As a signed 64-bit integer."""
+    return (x + 2**63) % 2**64 - 2**63
 
 
 def uniform(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:

@@ -15,6 +15,7 @@ from infogain.errors import InputError
 from infogain.generate import as_recipe, default_recipe
 from infogain.load import DTYPES, load
 from infogain.models.backbone import CACHES
+from infogain.models.engine import ENGINES
 from infogain.recipe import Recipe
 from infogain.text import TextModel
 
@@ -29,6 +30,8 @@ FLAGS = [
     click.option("--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="of the weights; unset: what the files hold"),
     click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
     click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
+    click.option("--engine", metavar=f"[{'|'.join(ENGINES)}]", help="how a GPU is driven; unset: graphs there"),
+    click.option("--ceiling", type=float, metavar="GIB", help="memory a forward's activations and logits may take"),
     click.option("--revision", help="of a hub id: branch, tag or commit"),
 ]
 
@@ -42,13 +45,15 @@ class Source:
     device: str | None
     cache: str | None
     revision: str | None
+    engine: str | None = None
+    ceiling: float | None = None
 
     def load(self) -> TextModel:
         if self.name is None:
             click.echo(f"model: {DEFAULT}, which comes with the package; --model names another", err=True)
         name = DEFAULT if self.name is None else self.name
         with Console(stderr=True).status(f"loading {name}"):
-            return load(name, self.dtype, self.device, self.cache, self.revision)
+            return load(name, self.dtype, self.device, self.cache, self.revision, self.engine, self.ceiling)
 
 
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,9 +76,16 @@ def _name(text: str, default: str | None) -> Flag:
 def _sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def sourced(
-        name: str | None, dtype: str | None, device: str | None, cache: str | None, revision: str | None, **rest: Any
+        name: str | None,
+        dtype: str | None,
+        device: str | None,
+        cache: str | None,
+        revision: str | None,
+        engine: str | None,
+        ceiling: float | None,
+        **rest: Any,
     ) -> Any:
-        return command(source=Source(name, dtype, device, cache, revision), **rest)
+        return command(source=Source(name, dtype, device, cache, revision, engine, ceiling), **rest)
 
     flagged: Callable[..., Any] = sourced
     for flag in reversed(FLAGS):

@@ -8,16 +8,17 @@ and values are kept once per row and read by all its candidates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
 
 import torch
 from torch import Tensor
 
-from infogain.canvas import PAD, Canvas, block_columns
+from infogain.canvas import Canvas, block_columns
 from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
+from infogain.marginals import Deferred
 from infogain.models.base import Past
+from infogain.models.context import BackboneContext
+from infogain.models.engine import Engine, check_engine
 from infogain.models.spec import Spec
 from infogain.models.transformer import Keys, Shared, Transformer
 
@@ -29,42 +30,6 @@ CACHES: dict[str, Callable[[int, int, int], Window]] = {
     "prefix": lambda columns, first, end: (first, columns),
     "dual": lambda columns, first, end: (first, min(end, columns)),
 }
-
-
-PER_ROW = ("length", "start", "first", "last")
-PER_COLUMN = ("tokens", "frozen")
-
-
-@dataclass(frozen=True)
-class BackboneContext:
-    layers: list[Keys]  # of F columns; empty where nothing is frozen
-    tokens: Tensor  # [C, L] the canvas as it was read
-    length: Tensor  # [C]
-    start: Tensor  # [C] of the block
-    first: Tensor  # [C] of the live window
-    last: Tensor  # [C] one past it
-    frozen: Tensor  # [C, F] those outside the window that the block sees
-    width: int  # of the widest window
-
-    @property
-    def bytes(self) -> int:
-        """Memory of the keys and values."""
-        return sum(x.numel() * x.element_size() for keys in self.layers for x in keys)
-
-    def take(self, rows: Sequence[int]) -> Self:
-        index = upload(rows, self.tokens.device)
-        picked = {name: getattr(self, name)[index] for name in (*PER_COLUMN, *PER_ROW)}
-        layers = [Keys(keys.k[index], keys.v[index]) for keys in self.layers]
-        return replace(self, layers=layers, **picked)
-
-    def join(self, other: Self) -> Self:
-        layers = [
-            Keys(*(_stack(a, b, 2) for a, b in zip(x, y, strict=True)))
-            for x, y in zip(self.layers, other.layers, strict=True)
-        ]
-        wide = {name: _stack(getattr(self, name), getattr(other, name), 1) for name in PER_COLUMN}
-        rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in PER_ROW}
-        return replace(self, layers=layers, width=max(self.width, other.width), **wide, **rest)
 
 
 class Earlier:
@@ -91,8 +56,24 @@ class Earlier:
 class Backbone:
     """A checkpoint ready to decode."""
 
-    def __init__(self, transformer: Transformer, cache: str | None = None) -> None:
+    def __init__(
+        self,
+        transformer: Transformer,
+        cache: str | None = None,
+        engine: str = "eager",
+        ceiling: float | None = None,
+    ) -> None:
+        """`engine`: see engine.py; `ceiling`: GiB that activations and logits of a forward may take."""
         self.transformer, self.spec = transformer, transformer.spec
+        if ceiling is not None and ceiling <= 0:
+            raise OptionError(f"ceiling must be above 0 GiB; got {ceiling!r}.")
+        self.ceiling = None if ceiling is None else int(ceiling * 2**30)
+        if self.ceiling is not None:
+            transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
+        check_engine(engine, self.device)
+        if engine == "compiled":
+            transformer.compile_layers()
+        self.engine = Engine(self._activations) if engine != "eager" else None
         if self.attention_block and cache is not None:
             raise OptionError(
                 f"{self.spec.family} is block-causal and its cache is exact; cache must be unset, got {cache!r}."
@@ -122,6 +103,11 @@ class Backbone:
     def device(self) -> torch.device:
         return self.transformer.norm.weight.device
 
+    @property
+    def _size(self) -> int:
+        """Bytes of a number."""
+        return self.transformer.norm.weight.element_size()
+
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         first, last = self._window(length, start, start + width)
         return min(start + width, length) if self.attention_block else length, last - first
@@ -146,7 +132,7 @@ class Backbone:
             frozen=canvas.inside & ((column < first[:, None]) | (column >= last[:, None])),
             width=max(b - a for a, b in windows),
         )
-        return context, self._read(x, begin, torch.zeros_like(begin), width)
+        return context, self.transformer.logits(self._pick(x, begin, torch.zeros_like(begin), width))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
         return self._open(canvas, start, width, past)
@@ -180,9 +166,29 @@ class Backbone:
             frozen=torch.arange(max(start), device=self.device) < begin[:, None],
             width=width,
         )
-        return context, self._read(x, begin, since, width)
+        return context, self.transformer.logits(self._pick(x, begin, since, width))
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+        return self.transformer.logits(self._run(tokens, context, row, most))
+
+    def at_masks(
+        self, tokens: Tensor, masked: Tensor, context: BackboneContext, row: Tensor, most: int, count: int
+    ) -> Tensor | Deferred:
+        x = self._run(tokens, context, row, most).flatten(0, 1)
+        nth = masked.flatten().cumsum(0) - 1
+        place = nth.where(masked.flatten(), count)
+        source = torch.zeros(count + 1, dtype=torch.int64, device=x.device)
+        source = source.scatter(0, place, torch.arange(len(place), device=x.device))
+        x, words = x[source[:count]], self.vocab_size
+        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling else count
+        return Deferred(x, self.transformer.logits, words, most) if count > most else self.transformer.logits(x)
+
+    def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+        run = self.engine if self.engine and context.layers else self._activations
+        return run(tokens, context, row, most)
+
+    def _activations(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+        """Of the columns that predict the block's. [M, W], [M] -> [M, W, hidden]"""
         start, first = context.start[row], context.first[row]
         column = block_columns(first, context.width)  # [M, Q]
         window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
@@ -190,39 +196,23 @@ class Backbone:
         in_block = (offset >= 0) & (offset < tokens.shape[1])
         window = torch.where(in_block, tokens.gather(1, offset.clamp(0, tokens.shape[1] - 1)), window)
         live = column < torch.minimum(context.length, context.last)[row, None]
-        shared = _share(context, row, most) if context.layers else None
+        shared = Shared(context.layers, context.frozen, row, most, context.reach) if context.layers else None
         x = self.transformer(window, column, live[:, None], shared)
-        return self._read(x, start, first, tokens.shape[1])
+        return self._pick(x, start, first, tokens.shape[1])
 
     def _window(self, columns: int, start: int, end: int) -> Window:
         """The live columns of a block. Where logits are shifted, the column before it is read too, so it stays live."""
         first = max(start - 1, 0) if self.spec.shift else start
         return CACHES[self.cache](columns, first, end)
 
-    def _read(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
-        """The block's logits from activations of columns that begin at `first`. -> [B, W, V]"""
+    def _pick(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
+        """The activations that predict the block, from those of columns that begin at `first`. -> [B, W, hidden]"""
         source = block_columns(start, width) - (1 if self.spec.shift else 0)
         source = (source.clamp(min=0) - first[:, None]).clamp(max=x.shape[1] - 1)  # column 0 predicts itself
-        return self.transformer.logits(x.gather(1, source[..., None].expand(-1, -1, x.shape[2])))
+        return x.gather(1, source[..., None].expand(-1, -1, x.shape[2]))
 
 
-def _share(context: BackboneContext, row: Tensor, most: int) -> Shared:
-    """Which candidates stand on which context row."""
-    rows = len(context.length)
-    nth = (row[:, None] == row).tril(-1).sum(-1)  # candidates of the same row before this one
-    place = row * most + nth
-    grid = torch.full([rows * most], -1, device=row.device).scatter(0, place, torch.arange(len(row), device=row.device))
-    return Shared(context.layers, context.frozen, grid.view(rows, most), place)
-
-
-def _stack(a: Tensor, b: Tensor, dim: int) -> Tensor:
-    """The rows of both; the one with fewer columns (dimension `dim`) is padded."""
-    size = max(a.shape[dim], b.shape[dim])
-    right = [[0] * (2 * (x.ndim - dim - 1)) + [0, size - x.shape[dim]] for x in (a, b)]
-    return torch.cat([torch.nn.functional.pad(x, pad, value=PAD) for x, pad in zip((a, b), right, strict=True)])
-
-
-def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None) -> Backbone:
+def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None, engine: str = "eager") -> Backbone:
     """A model of this shape with random weights: for tests and benchmarks."""
     transformer = Transformer(spec)
     generator = torch.Generator().manual_seed(seed)
@@ -230,4 +220,5 @@ def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None) -> Back
         for parameter in transformer.parameters():
             noise = torch.randn(parameter.shape, generator=generator)
             parameter.copy_(1 + 0.1 * noise if parameter.ndim == 1 else noise / parameter.shape[-1] ** 0.5)
-    return Backbone(transformer.requires_grad_(False).eval(), cache)
+    transformer.fuse()
+    return Backbone(transformer.requires_grad_(False).eval(), cache, engine)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from infogain.canvas import Canvas
+from infogain.marginals import Deferred
 
 
 class Context(Protocol):
@@ -62,6 +63,15 @@ class Denoiser(Protocol):
 
         No context row is named by more than `most` candidates: known to the host, so that they can be packed.
         """
+
+
+class Masks(Denoiser, Protocol):
+    """A model that can leave written columns out of its head. The loop asks such a one for masks only."""
+
+    def at_masks(
+        self, tokens: Tensor, masked: Tensor, context: Any, row: Tensor, most: int, count: int
+    ) -> Tensor | Deferred:
+        """`__call__` for the columns that are masked [M, W], `count` of them, in order. -> [count, V]"""
 
 
 class BlockCausal(Denoiser, Protocol):

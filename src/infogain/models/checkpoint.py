@@ -26,13 +26,16 @@ def load_model(
     dtype: torch.dtype | None = None,
     device: str | torch.device = "cpu",
     cache: str | None = None,
+    engine: str | None = None,
+    ceiling: float | None = None,
 ) -> Backbone:
     """Load LLaDA, Dream, DiffuCoder, SDAR, TraDo or MMaDA from a local folder, for token ids. See also `infogain.load`.
 
     `dtype` unset keeps what the file holds. `cache` is none, prefix or dual (the default) for models
-    that attend everywhere; block-causal ones have an exact cache and take none of these.
+    that attend everywhere; block-causal ones have an exact cache and take none of these. `engine` is
+    eager, graphs or compiled (unset: graphs on a GPU); `ceiling` limits what a forward holds, in GiB.
     """
-    return Checkpoint.read(Path(folder)).model(dtype, device, cache)
+    return Checkpoint.read(Path(folder)).model(dtype, device, cache, engine, ceiling)
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,14 @@ class Checkpoint:
         return cls(folder, family, spec)
 
     def model(
-        self, dtype: torch.dtype | None = None, device: str | torch.device = "cpu", cache: str | None = None
+        self,
+        dtype: torch.dtype | None = None,
+        device: str | torch.device = "cpu",
+        cache: str | None = None,
+        engine: str | None = None,
+        ceiling: float | None = None,
     ) -> Backbone:
+        """`engine` unset: graphs on a GPU."""
         if dtype is not None and not isinstance(dtype, torch.dtype):
             raise InputError(f"dtype must be a torch dtype such as torch.bfloat16, or unset; got {dtype!r}.")
         spec = self.spec
@@ -65,7 +74,8 @@ class Checkpoint:
         with torch.device("meta"):
             transformer = Transformer(spec)
         load_weights(transformer, self.family, self.folder, dtype, str(device))
-        return Backbone(transformer.eval(), cache)
+        engine = engine or ("graphs" if torch.device(device).type == "cuda" else "eager")
+        return Backbone(transformer.eval(), cache, engine, ceiling)
 
 
 def find_family(config: Config) -> Family:

@@ -33,6 +33,11 @@ class Spec:
         return 2 * self.layers * self.kv_heads * self.head_dim * columns
 
     @property
+    def widest(self) -> int:
+        """How many numbers a token needs in the wide part of a layer, about."""
+        return 3 * self.intermediate + 4 * self.hidden
+
+    @property
     def parameters(self) -> int:
         """How many numbers the weights hold."""
         attention = self.hidden * self.head_dim * 2 * (self.heads + self.kv_heads)

@@ -7,15 +7,16 @@ heads, D head dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from infogain import kernels
 from infogain.marginals import wide
 from infogain.models.spec import Spec
 
@@ -38,11 +39,26 @@ class Shared:
 
     layers: list[Keys]
     frozen: Tensor  # [C, L] columns that may be read
-    grid: Tensor  # [C, N] the query rows that share each context row; −1 where there are fewer
-    place: Tensor  # [B] where in the flattened grid each query row stands
+    row: Tensor  # [B] the context row each query row reads
+    most: int  # query rows that read the same one, at most
+    reach: Tensor | None = None  # [] of the L columns, how many are in use; unset: all
+
+    @cached_property
+    def place(self) -> Tensor:
+        """Where each query row stands among `most` places for every context row. [B]"""
+        nth = (self.row[:, None] == self.row).tril(-1).sum(-1)  # rows before this one that read the same
+        return self.row * self.most + nth
+
+    @cached_property
+    def grid(self) -> Tensor:
+        """The query rows in their places; any where there are fewer. [C·most]"""
+        grid = torch.zeros(len(self.frozen) * self.most, dtype=torch.int64, device=self.row.device)
+        return grid.scatter(0, self.place, torch.arange(len(self.row), device=self.row.device))
 
 
 Merge = Callable[[int, Keys], tuple[Keys, Keys]]  # (layer, its own keys) -> what to attend over, what to keep
+Project = Callable[["Layer", Tensor, tuple[Tensor, Tensor]], tuple[Tensor, Tensor, Tensor]]
+Finish = Callable[["Layer", Tensor, Tensor], Tensor]
 
 
 class Transformer(nn.Module):
@@ -53,6 +69,9 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(Layer(spec) for _ in range(spec.layers))
         self.norm = Norm(spec.hidden, spec)
         self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
+        self.project: Project = Layer.project
+        self.finish: Finish = Layer.finish
+        self.most_tokens: int | None = None  # through the wide part of a layer at once; unset: all
 
     def forward(
         self, tokens: Tensor, column: Tensor, visible: Tensor | None = None, shared: Shared | None = None
@@ -75,24 +94,47 @@ class Transformer(nn.Module):
 
         def mix(i: int, q: Tensor, own: Keys) -> Tensor:
             every, keep = merge(i, own) if merge else (own, own)
-            kept.append(keep)
+            kept.append(Keys(*(y.contiguous() for y in keep)))  # a view would keep the queries beside it
             return attend(q, every, visible)
 
         return self._run(tokens, column, mix), kept
 
     def _run(self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, Keys], Tensor]) -> Tensor:
-        x: Tensor = self.embed(tokens)
-        angles = rotary_angles(column, self.spec, x.dtype)
-        for i, layer in enumerate(self.layers):
-            x = layer(x, angles, partial(mix, i))
-        return x
+        """Between attentions a token is on its own: rows and columns are one axis there. [T, hidden], T = B·Q"""
+        rows, columns = tokens.shape
+        x: Tensor = self.embed(tokens.flatten())
+        angles = rotary_angles(column.expand(rows, columns).flatten(), self.spec, x.dtype)
+        step = self.most_tokens or len(x)
+        for i, layer in enumerate(cast("Iterable[Layer]", self.layers)):
+            parts = self.project(layer, x, angles)
+            q, k, v = (y.view(rows, columns, *y.shape[1:]).transpose(1, 2) for y in parts)  # [B, heads, Q, D]
+            mixed = mix(i, q, Keys(k, v)).transpose(1, 2).reshape(len(x), -1)
+            if len(x) <= step:
+                x = self.finish(layer, x, mixed)
+            else:
+                pieces = zip(torch.split(x, step), torch.split(mixed, step), strict=True)
+                x = torch.cat([self.finish(layer, *piece) for piece in pieces])
+        return x.view(rows, columns, -1)
 
     def logits(self, x: Tensor) -> Tensor:
         x = self.norm(x)
         return F.linear(x, self.embed.weight if self.head is None else self.head.weight)
 
+    def fuse(self) -> None:
+        """Lay matrices that read the same activations into one. Weights that are to be trained stay apart."""
+        for layer in self.layers:
+            cast("Layer", layer).fuse()
+
+    def compile_layers(self) -> None:
+        """Compile what lies between attentions, once for all layers and any number of tokens."""
+        self.project = torch.compile(Layer.project, dynamic=True, fullgraph=True)
+        self.finish = torch.compile(Layer.finish, dynamic=True, fullgraph=True)
+
 
 class Layer(nn.Module):
+    qkv: Linear | None
+    gate_up: Linear | None
+
     def __init__(self, spec: Spec) -> None:
         super().__init__()
         self.spec = spec
@@ -108,17 +150,54 @@ class Layer(nn.Module):
         self.gate = nn.Linear(spec.hidden, spec.intermediate, bias=False)
         self.up = nn.Linear(spec.hidden, spec.intermediate, bias=False)
         self.down = nn.Linear(spec.intermediate, spec.hidden, bias=False)
+        self.qkv = self.gate_up = None
 
-    def forward(self, x: Tensor, angles: tuple[Tensor, Tensor], mix: Callable[[Tensor, Keys], Tensor]) -> Tensor:
-        """`mix` attends with these queries over what it sees fit, the layer's own keys among it."""
+    def project(self, x: Tensor, angles: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, turned to their columns. [T, hidden] -> [T, heads, D]"""
         h = self.attn_norm(x)
-        q, k, v = (project(h).unflatten(-1, (-1, self.spec.head_dim)) for project in (self.q, self.k, self.v))
-        q, k = self.q_norm(q), self.k_norm(k)
-        q, k = (rotate(y, angles, self.spec.wide_rope).transpose(1, 2) for y in (q, k))  # [B, heads, Q, D]
-        x = x + self.o(mix(q, Keys(k, v.transpose(1, 2))).transpose(1, 2).flatten(2))
+        spec = self.spec
+        together = F.linear(h, *self.qkv) if self.qkv else torch.cat([self.q(h), self.k(h), self.v(h)], -1)
+        heads = together.view(len(x), -1, spec.head_dim)
+        q, k, v = torch.split(heads, [spec.heads, spec.kv_heads, spec.kv_heads], 1)
+        q, k = (rotate(y, angles, spec.wide_rope) for y in (self.q_norm(q), self.k_norm(k)))
+        return q, k, v
+
+    def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
+        """What attention found, and the wide part of the layer. [T, hidden], [T, heads·D] -> [T, hidden]"""
+        x = x + self.o(mixed)
         h = self.mlp_norm(x)
-        out: Tensor = x + self.down(F.silu(self.gate(h)) * self.up(h))
+        gate, up = F.linear(h, *self.gate_up).chunk(2, -1) if self.gate_up else (self.gate(h), self.up(h))
+        out: Tensor = x + self.down(F.silu(gate) * up)
         return out
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
+        """A move to another device or precision takes the parts one by one: lay them together again."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if self.qkv:
+            self.fuse()
+        return self
+
+    def fuse(self) -> None:
+        self.qkv, self.gate_up = fused(self.q, self.k, self.v), fused(self.gate, self.up)
+
+
+class Linear(NamedTuple):
+    weight: Tensor
+    bias: Tensor | None
+
+
+def fused(*parts: nn.Linear) -> Linear:
+    """One matrix for several; the parts keep their names and become views of it."""
+    weight = torch.cat([part.weight for part in parts])
+    bias = torch.cat([part.bias for part in parts]) if parts[0].bias is not None else None
+    at = 0
+    for part in parts:
+        size = part.weight.shape[0]
+        part.weight = nn.Parameter(weight[at : at + size], requires_grad=False)
+        if bias is not None:
+            part.bias = nn.Parameter(bias[at : at + size], requires_grad=False)
+        at += size
+    return Linear(nn.Parameter(weight, requires_grad=False), bias)
 
 
 class Norm(nn.Module):
@@ -136,16 +215,16 @@ class Norm(nn.Module):
 
 
 def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """cos and sin for each column, the half-rotation layout. [B, Q, 1, D] each"""
+    """cos and sin for each column, the half-rotation layout. [T] -> [T, 1, D] each"""
     power = torch.arange(0, spec.head_dim, 2, device=column.device).float() / spec.head_dim
     angle = column[..., None].float() / spec.rope_theta**power
-    angle = torch.cat([angle, angle], -1)[:, :, None]
+    angle = torch.cat([angle, angle], -1)[:, None]
     cos, sin = angle.cos(), angle.sin()
     return (cos, sin) if spec.wide_rope else (cos.to(dtype), sin.to(dtype))
 
 
 def rotate(x: Tensor, angles: tuple[Tensor, Tensor], in_float32: bool) -> Tensor:
-    """RoPE: the two halves of each head turn against each other. [B, Q, heads, D]"""
+    """RoPE: the two halves of each head turn against each other. [T, heads, D]"""
     cos, sin = angles
     y = x.float() if in_float32 else x
     first, second = y.chunk(2, -1)
@@ -173,16 +252,27 @@ def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: 
     share a context row are folded into its query axis: its keys are read once and never copied.
     """
     rows, heads, columns, dim = q.shape
-    context, places = shared.grid.shape
+    if kernels.usable(q) and columns <= kernels.WIDEST and dim >= 16 and dim & (dim - 1) == 0:
+        return _attend_on_gpu(q, own, visible, shared, index)
+    context, places = shared.frozen.shape[0], shared.most
     kv = own.k.shape[1]
     q = (q * dim**-0.5).reshape(rows, kv, heads // kv, columns, dim)
     near, near_mass = _softmax_parts(q.flatten(2, 3), own, visible[:, None])
-    packed = q[shared.grid.clamp(min=0).flatten()]  # [C·N, K, H/K, Q, D]
+    packed = q[shared.grid]  # [C·N, K, H/K, Q, D]
     packed = packed.reshape(context, places, kv, -1, dim).transpose(1, 2).flatten(2, 3)  # [C, K, N·H/K·Q, D]
     far, far_mass = _softmax_parts(packed, shared.layers[index], shared.frozen[:, None, None])
     far, far_mass = (_unpack(part, places, shared.place) for part in (far, far_mass))
     share = torch.sigmoid(far_mass - near_mass)  # of the frozen columns in the whole softmax
     return (far * share + near * (1 - share)).to(own.v.dtype).reshape(rows, heads, columns, dim)
+
+
+def _attend_on_gpu(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
+    from infogain.kernels.attention import attend_shared as attend_packed
+
+    q, k, v = (x.transpose(1, 2) for x in (q, *own))  # [B, Q, heads, D]
+    far = shared.layers[index]
+    mixed = attend_packed(q, k, v, *far, shared.frozen, shared.row, visible[:, 0].contiguous(), shared.reach)
+    return mixed.transpose(1, 2)
 
 
 def _softmax_parts(q: Tensor, keys: Keys, visible: Tensor) -> tuple[Tensor, Tensor]:

@@ -48,6 +48,7 @@ def load_weights(
             f"the weights in {folder} are not those of a {family.name} checkpoint of this config. "
             f"Missing: {_some(left)}. Not known: {_some(strange)}."
         )
+    transformer.fuse()
 
 
 def weight_names(transformer: Transformer, family: Family) -> dict[str, str]:

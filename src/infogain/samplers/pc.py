@@ -48,7 +48,7 @@ class PC(Greedy):
             read_frequencies(self.frequencies, vocab_size)
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
-        surprise = _surprise(self.frequencies, z.p.logits.shape[-1], z.p.logits.device)  # −log f
+        surprise = _surprise(self.frequencies, z.p.vocab_size, z.masked.device)  # −log f
         content = drawn(z, tokens) * surprise[tokens]
         offset = torch.arange(tokens.shape[1], device=tokens.device)
         return content.clamp(max=self.alpha) * torch.exp(-self.lam * offset)

@@ -1,0 +1,93 @@
+"""What a backbone keeps of the columns outside each row's block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import PAD
+from infogain.device import upload
+from infogain.models.transformer import Keys
+
+PER_ROW = ("length", "start", "first", "last")
+PER_COLUMN = ("tokens", "frozen")
+
+
+@dataclass(frozen=True, eq=False)
+class BackboneContext:
+    layers: list[Keys]  # of F columns; empty where nothing is frozen
+    tokens: Tensor  # [C, L] the canvas as it was read
+    length: Tensor  # [C]
+    start: Tensor  # [C] of the block
+    first: Tensor  # [C] of the live window
+    last: Tensor  # [C] one past it
+    frozen: Tensor  # [C, F] those outside the window that the block sees
+    width: int  # of the widest window
+    reach: Tensor | None = None  # [] of F, how many are in use; unset: all
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the keys and values."""
+        return sum(x.numel() * x.element_size() for keys in self.layers for x in keys)
+
+    def take(self, rows: Sequence[int]) -> Self:
+        index = upload(rows, self.tokens.device)
+        picked = {name: getattr(self, name)[index] for name in (*PER_COLUMN, *PER_ROW)}
+        layers = [Keys(keys.k[index], keys.v[index]) for keys in self.layers]
+        return replace(self, layers=layers, **picked)
+
+    def join(self, other: Self) -> Self:
+        layers = [
+            Keys(*(_stack(a, b, 2) for a, b in zip(x, y, strict=True)))
+            for x, y in zip(self.layers, other.layers, strict=True)
+        ]
+        wide = {name: _stack(getattr(self, name), getattr(other, name), 1) for name in PER_COLUMN}
+        rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in PER_ROW}
+        return replace(self, layers=layers, width=max(self.width, other.width), **wide, **rest)
+
+    # As buffers, which hold one context after another.
+    def empty(self, step: int) -> Self:
+        """Buffers with room for this one; columns are rounded up to a multiple of `step`."""
+
+        def room(x: Tensor, dim: int) -> Tensor:
+            shape = list(x.shape)
+            shape[dim] = -(-shape[dim] // step) * step
+            return torch.zeros(shape, dtype=x.dtype, device=x.device)
+
+        layers = [Keys(room(keys.k, 2), room(keys.v, 2)) for keys in self.layers]
+        wide: dict[str, Any] = {name: room(getattr(self, name), 1) for name in PER_COLUMN}
+        rest: dict[str, Any] = {name: torch.zeros_like(getattr(self, name)) for name in PER_ROW}
+        reach = torch.zeros((), dtype=torch.int32, device=self.tokens.device)
+        return replace(self, layers=layers, reach=reach, **wide, **rest)
+
+    def has_room(self, other: Self) -> bool:
+        pairs = [(getattr(self, name), getattr(other, name)) for name in PER_COLUMN]
+        return all(x >= y for mine, theirs in pairs for x, y in zip(mine.shape, theirs.shape, strict=True))
+
+    def take_in(self, other: Self) -> None:
+        """Hold the other's values; its keys and values become views of these buffers."""
+        assert self.reach is not None
+        rows, columns = other.frozen.shape
+        for name in PER_COLUMN:
+            theirs = getattr(other, name)
+            getattr(self, name)[:rows, : theirs.shape[1]] = theirs
+        for name in PER_ROW:
+            getattr(self, name)[:rows] = getattr(other, name)
+        self.frozen[:rows, columns:] = False
+        self.reach.fill_(columns)
+        for i, (mine, theirs) in enumerate(zip(self.layers, other.layers, strict=True)):
+            views = Keys(*(x[:rows, :, :columns] for x in mine))
+            for view, keys in zip(views, theirs, strict=True):
+                view.copy_(keys)
+            other.layers[i] = views
+
+
+def _stack(a: Tensor, b: Tensor, dim: int) -> Tensor:
+    """The rows of both; the one with fewer columns (dimension `dim`) is padded."""
+    size = max(a.shape[dim], b.shape[dim])
+    right = [[0] * (2 * (x.ndim - dim - 1)) + [0, size - x.shape[dim]] for x in (a, b)]
+    return torch.cat([torch.nn.functional.pad(x, pad, value=PAD) for x, pad in zip((a, b), right, strict=True)])

@@ -1,0 +1,124 @@
+"""How candidates run through the layers: call by call, or as recorded graphs.
+
+At batch 1 a step of a large model is a few hundred short kernels, and starting them one by one takes longer than
+running them. A CUDA graph starts them all at once, but it reads and writes fixed addresses: so tokens, context and
+activations live in buffers that are made once, for sizes rounded up to a few buckets.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infogain.errors import OptionError, UnknownName
+from infogain.models.context import BackboneContext
+from infogain.models.transformer import Keys
+
+ENGINES = {
+    "eager": "one kernel after the other; nothing to prepare",
+    "graphs": "recorded CUDA graphs; the first steps of each size record them",
+    "compiled": "graphs of compiled layers; compiling takes its time once per process",
+}
+ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64)
+MOST_TOKENS = 640  # beyond that a step is bound by arithmetic, and starting kernels costs nothing
+COLUMNS = 512  # room for frozen columns grows by so many
+
+Forward = Callable[[Tensor, BackboneContext, Tensor, int], Tensor]  # tokens, context, row, most -> activations
+
+
+def check_engine(name: str, device: torch.device) -> None:
+    if name not in ENGINES:
+        raise UnknownName("engine", name, ENGINES)
+    if name == "compiled" and device.type != "cuda":
+        raise OptionError(f"engine 'compiled' needs a CUDA device; the model is on {device}. Use 'eager' there.")
+
+
+class Recorded:
+    """One forward at one size: fixed inputs, and the graph that goes with them."""
+
+    def __init__(self, forward: Forward, rows: int, width: int, context: BackboneContext) -> None:
+        device = context.tokens.device
+        self.tokens = torch.zeros((rows, width), dtype=torch.int64, device=device)
+        self.row = torch.zeros(rows, dtype=torch.int64, device=device)
+        self.run = lambda: forward(self.tokens, context, self.row, rows)
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def record(self, pool: Any) -> None:
+        """Run once on the side, so that kernels are built and libraries ready, then record."""
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self.run()
+            self.run()
+        torch.cuda.current_stream().wait_stream(side)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, pool=pool):
+            self.output = self.run()
+
+    def __call__(self, tokens: Tensor, row: Tensor) -> Tensor:
+        count = len(tokens)
+        self.tokens[:count] = tokens
+        self.row[:count] = row
+        if self.graph is None:  # on a CPU the same buffers, called plainly
+            return self.run()[:count]
+        self.graph.replay()
+        return self.output[:count]
+
+
+class Engine:
+    """Recorded forwards by size, and the context they all read."""
+
+    def __init__(self, forward: Forward) -> None:
+        self.forward = forward
+        self.recorded: dict[tuple[int, ...], Recorded] = {}
+        self.context: BackboneContext | None = None  # the buffers
+        self.held: weakref.ref[BackboneContext] | None = None  # whose values they hold
+        self.pool: Any = None  # memory that all graphs share: one runs at a time
+        self.start_up = 0.0  # seconds spent on recording
+
+    def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+        rows = next((size for size in ROWS if size >= len(tokens)), 0)
+        if not rows or rows * context.width > MOST_TOKENS:
+            return self.forward(tokens, context, row, most)
+        with torch.inference_mode():
+            self._hold(context)
+            assert self.context is not None
+            key = (rows, tokens.shape[1], context.width)
+            if key not in self.recorded:
+                self._record(key)
+            return self.recorded[key](tokens, row)
+
+    def _record(self, key: tuple[int, ...]) -> None:
+        began = time.perf_counter()
+        rows, width, window = key
+        assert self.context is not None
+        recorded = Recorded(self.forward, rows, width, replace(self.context, width=window))
+        if self.context.tokens.is_cuda:
+            self.pool = self.pool or torch.cuda.graph_pool_handle()
+            recorded.record(self.pool)
+        self.recorded[key] = recorded
+        self.start_up += time.perf_counter() - began
+
+    def _hold(self, context: BackboneContext) -> None:
+        """Move a context into the buffers. Its keys are views of them from then on: there is one copy."""
+        if self.held is not None and self.held() is context:
+            return
+        self._let_go()
+        if self.context is None or not self.context.has_room(context):
+            self.recorded.clear()  # they read the old buffers
+            self.context = None  # before the new ones are made
+            self.context = context.empty(COLUMNS)
+        self.context.take_in(context)
+        self.held = weakref.ref(context)
+
+    def _let_go(self) -> None:
+        """Whoever still uses what the buffers hold gets a copy of it."""
+        other = self.held() if self.held is not None else None
+        if other is not None:
+            other.layers[:] = [Keys(keys.k.clone(), keys.v.clone()) for keys in other.layers]

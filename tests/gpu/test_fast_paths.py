@@ -1,0 +1,114 @@
+"""Kernels, graphs and compiled layers on a CUDA device: each equals the plain path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import infogain
+from infogain import Canvas, noise
+from infogain.kernels.attention import attend_shared
+from infogain.kernels.hashing import hashed
+from infogain.kernels.stats import statistics
+from infogain.marginals import Marginals
+from infogain.models.backbone import Backbone, random_backbone
+from infogain.models.spec import Spec
+from infogain.models.transformer import Keys, Shared
+from infogain.models.transformer import attend_shared as attend_plainly
+from infogain.samplers import make
+
+SPEC = Spec("dream", 500, 256, 4, 8, 2, 32, 512, 1e4, 1e-6, 499, qkv_bias=True, shift=True)
+SPECS = {
+    "dream": SPEC,
+    "llada": replace(SPEC, family="llada", kv_heads=8, shift=False, qkv_bias=False, wide_rope=True),
+    "sdar": replace(SPEC, family="sdar", shift=False, qkv_bias=False, qk_norm=True, wide_norm=True, block=4),
+}
+
+
+@pytest.mark.parametrize("words", [7, 500, 9000, 152064])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_statistics_are_those_of_the_cpu(words: int, dtype: torch.dtype) -> None:
+    logits = (torch.randn(33, words, generator=torch.Generator().manual_seed(1)) * 4).to(dtype)
+    logits[1] = 0
+    logits[2, 3] = -torch.inf
+    logits[3, 2] = 60
+    expected = Marginals.of(logits.float()[None].clone(), 5)
+    found = statistics(logits.cuda(), 5)
+    for name, got in zip(("log_z", "entropy", "confidence", "margin", "argmax"), found, strict=True):
+        assert torch.allclose(got.cpu().float(), getattr(expected, name)[0].float(), atol=2e-5, rtol=1e-5), name
+
+
+def test_what_is_no_distribution_stays_visible() -> None:
+    logits = torch.zeros(3, 20000, device="cuda")
+    logits[0, 9000] = torch.nan
+    logits[1] = -torch.inf
+    logits[2, 7] = torch.inf
+    assert not statistics(logits, 5)[1].isfinite().any()
+
+
+def test_the_hash_is_that_of_the_cpu() -> None:
+    seed, step = torch.tensor([3, -(2**62), 5])[:, None, None], torch.arange(3)[:, None, None]
+    number, column = torch.arange(8)[:, None], torch.randint(0, 99, (3, 1, 16))
+    cases = [(seed, step, number, column), (seed[:, 0, 0],), (seed[:, 0, 0], step[:, 0, 0])]
+    for values in cases:
+        assert torch.equal(hashed(2, *(x.cuda() for x in values)).cpu(), noise.hashed(values[0], 2, *values[1:]))
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 4, 2, 16, 2, 150), (8, 17, 28, 4, 128, 1, 1024), (33, 16, 8, 8, 64, 16, 300)])
+def test_attention_is_that_of_torch(shape: tuple[int, ...]) -> None:
+    rows, columns, heads, kv, dim, contexts, frozen_columns = shape
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(rows, columns, n, dim, device="cuda", dtype=torch.float64) for n in (heads, kv, kv))
+    far = [torch.randn(contexts, kv, frozen_columns, dim, device="cuda", dtype=torch.float64) for _ in range(2)]
+    frozen = torch.rand(contexts, frozen_columns, device="cuda") < 0.7
+    live = torch.rand(rows, columns, device="cuda") < 0.8
+    live[:, 0] = True
+    row = torch.randint(0, contexts, (rows,), device="cuda")
+    for reach in (None, frozen_columns - 10):
+        seen = frozen.clone()
+        seen[:, reach:] = False if reach else seen[:, reach:]
+        own = Keys(k.transpose(1, 2), v.transpose(1, 2))
+        expected = attend_plainly(q.transpose(1, 2), own, live[:, None], Shared([Keys(*far)], seen, row, rows), 0)
+        used = None if reach is None else torch.tensor(reach, dtype=torch.int32, device="cuda")
+        q32, k32, v32, *far32 = (x.float() for x in (q, k, v, *far))
+        got = attend_shared(q32, k32, v32, far32[0], far32[1], frozen, row, live, used)
+        assert torch.allclose(got.transpose(1, 2).double(), expected, atol=1e-5)
+
+
+def canvas() -> Canvas:
+    generator = torch.Generator().manual_seed(0)
+    prompts = [torch.randint(0, 499, (n,), generator=generator).tolist() for n in (40, 700, 5, 64)]
+    return Canvas.from_prompts(prompts, [48, 32, 64, 7], 499)
+
+
+@pytest.mark.parametrize("engine", ["graphs", "compiled"])
+@pytest.mark.parametrize("family", SPECS)
+def test_engines_give_the_logits_of_the_plain_path(family: str, engine: str) -> None:
+    plain = random_backbone(SPECS[family])
+    plain.transformer.cuda()
+    model = Backbone(plain.transformer, engine=engine)
+    width, start = (4, [40, 700, 4, 64]) if SPECS[family].block else (16, [40, 700, 5, 64])
+    with torch.inference_mode():
+        row = torch.tensor([0, 0, 1, 1, 1, 2, 3], device="cuda")
+        tokens = torch.randint(0, 499, (7, width), device="cuda")
+        for _ in range(2):  # recorded, then replayed
+            one, two = (
+                m(tokens, m.prefill(canvas().to(torch.device("cuda")), start, width)[0], row, 3) for m in (plain, model)
+            )
+            assert torch.allclose(one, two, atol=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["graphs", "compiled"])
+@pytest.mark.parametrize("family", SPECS)
+def test_engines_decode_as_the_plain_path(family: str, engine: str) -> None:
+    """Random float32 weights at seeds where no decision hangs on the last digits."""
+    plain = random_backbone(SPECS[family])
+    plain.transformer.cuda()
+    model = Backbone(plain.transformer, engine=engine)
+    block = None if SPECS[family].block else 16
+    for sampler in (make("entropy"), make("info-gain", gamma=1.0), make("info-gain-beam", width=2, n=4)):
+        one, two = (infogain.decode(m, canvas(), sampler, block=block, seed=7, trace=False) for m in (plain, model))
+        assert torch.equal(one.tokens, two.tokens)
+        assert torch.allclose(one.cumulative_entropy, two.cumulative_entropy, atol=1e-2)

@@ -1,0 +1,145 @@
+"""Every fast path equals the plain one: recorded forwards, masks alone through the head, a ceiling on memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+import infogain
+from infogain import Canvas, OptionError, UnknownName
+from infogain.marginals import Deferred, Marginals
+from infogain.models.backbone import Backbone
+from infogain.models.context import BackboneContext
+from infogain.models.engine import ROWS
+from infogain.samplers import Sampler, make
+from tests.laws.test_backbone import BASE, CASES, SPECS, canvas_of, model_of
+
+SAMPLERS = [make("entropy"), make("klass"), make("info-gain", gamma=1.0), make("info-gain-beam", width=2, n=3)]
+CACHED = [case for case in CASES if case[1] != "none"]
+WIDTH = 4
+
+
+def fast(model: Backbone, **options: float) -> Backbone:
+    cache = None if model.attention_block else model.cache
+    return Backbone(model.transformer, cache, "graphs", **options)
+
+
+def opened(model: Backbone, canvas: Canvas, start: Sequence[int]) -> tuple[BackboneContext, Tensor, Tensor]:
+    """A context, and candidates that differ in the block's first mask."""
+    context, _ = model.prefill(canvas, list(start), WIDTH)
+    row = torch.tensor([2, 0, 1, 0, 3, 2, 2])
+    tokens, masked = canvas.view(torch.tensor(start), WIDTH)
+    tokens = tokens[row].clone()
+    first = masked[row].long().argmax(-1)
+    tokens[torch.arange(len(row)), first] = torch.arange(len(row)) + 1
+    return context, tokens, row
+
+
+def starts(family: str) -> list[int]:
+    return [0, 4, 8, 0] if SPECS[family].block else [3, 2, 6, 1]
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.name)
+def test_recorded_forwards_decode_as_plain_ones(family: str, cache: str | None, sampler: Sampler) -> None:
+    plain = model_of(family, cache)
+    recorded = fast(plain)
+    for block in [None] if plain.attention_block else [None, 3]:
+        one, two = (infogain.decode(model, canvas_of(), sampler, block=block, seed=5) for model in (plain, recorded))
+        assert torch.equal(one.tokens, two.tokens)
+        assert torch.allclose(one.cumulative_entropy, two.cumulative_entropy, atol=1e-9)
+        assert torch.equal(one.token_forwards, two.token_forwards)
+
+
+@pytest.mark.parametrize(("family", "cache"), CACHED)
+def test_a_buffer_is_wider_than_what_it_holds_and_nothing_shows(family: str, cache: str | None) -> None:
+    plain = model_of(family, cache)
+    model = fast(plain)
+    start = starts(family)
+    context, tokens, row = opened(plain, canvas_of(), start)
+    same, _, _ = opened(model, canvas_of(), start)
+    assert torch.allclose(plain(tokens, context, row, 3), model(tokens, same, row, 3), atol=1e-9)
+    assert model.engine is not None
+    assert model.engine.context is not None
+    assert model.engine.context.frozen.shape[1] > same.frozen.shape[1]
+    assert list(model.engine.recorded) == [(next(size for size in ROWS if size >= len(row)), WIDTH, same.width)]
+
+
+@pytest.mark.parametrize(("family", "cache"), CACHED)
+def test_contexts_that_take_turns_keep_their_values(family: str, cache: str | None) -> None:
+    plain = model_of(family, cache)
+    model = fast(plain)
+    other_canvas = Canvas.infill([[9, 8, 7, 6, *[BASE.mask_id] * 12]] * 4, BASE.mask_id)
+    start = starts(family)
+    pairs = [(opened(plain, canvas, start), opened(model, canvas, start)) for canvas in (canvas_of(), other_canvas)]
+    for _ in range(2):
+        for (expected, tokens, row), (context, _, _) in pairs:
+            assert torch.allclose(plain(tokens, expected, row, 3), model(tokens, context, row, 3), atol=1e-9)
+
+
+def test_a_held_context_has_one_copy_of_its_keys() -> None:
+    model = fast(model_of("dream", "dual"))
+    context, tokens, row = opened(model, canvas_of(), starts("dream"))
+    model(tokens, context, row, 3)
+    assert model.engine is not None
+    assert model.engine.context is not None
+    for mine, theirs in zip(model.engine.context.layers, context.layers, strict=True):
+        assert mine.k.untyped_storage().data_ptr() == theirs.k.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_masks_alone_through_the_head_have_the_logits_they_have_among_all(family: str, cache: str | None) -> None:
+    model = model_of(family, cache)
+    context, tokens, row = opened(model, canvas_of(), starts(family))
+    masked = tokens == BASE.mask_id
+    every = model(tokens, context, row, 3)
+    alone = model.at_masks(tokens, masked, context, row, 3, int(masked.sum()))
+    assert isinstance(alone, Tensor)
+    assert torch.allclose(alone, every[masked], atol=1e-9)
+
+
+def test_a_ceiling_changes_nothing_but_how_much_is_held() -> None:
+    plain = model_of("dream", "dual")
+    size = 8  # bytes of a number
+    low = Backbone(plain.transformer, "dual", ceiling=2 * size * 5 * SPECS["dream"].widest / 2**30)
+    assert low.transformer.most_tokens == 5
+    context, tokens, row = opened(low, canvas_of(), starts("dream"))
+    masked = tokens == BASE.mask_id
+    tight = Backbone(plain.transformer, "dual", ceiling=2 * size * 3 * BASE.vocab_size / 2**30)
+    deferred = tight.at_masks(tokens, masked, context, row, 3, int(masked.sum()))
+    assert isinstance(deferred, Deferred)
+    assert max(len(part) for part in deferred.parts()) == 3
+    one, two = (
+        infogain.decode(model, canvas_of(), make("info-gain", gamma=1.0), block=4, seed=2) for model in (plain, tight)
+    )
+    plain.transformer.most_tokens = None
+    three = infogain.decode(plain, canvas_of(), make("info-gain", gamma=1.0), block=4, seed=2)
+    assert torch.equal(one.tokens, two.tokens)
+    assert torch.equal(one.tokens, three.tokens)
+
+
+def test_marginals_of_masks_alone_are_those_of_all_columns() -> None:
+    masked = torch.tensor([[True, False, True], [False, False, True], [True, True, True]])
+    logits = torch.randn(3, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    dense, compact = Marginals.of(logits.clone(), 6), Marginals.at(masked, logits[masked].clone(), 6)
+    for name in ("log_z", "entropy", "confidence", "margin", "argmax"):
+        assert torch.equal(getattr(dense, name)[masked], getattr(compact, name)[masked]), name
+    assert (compact.entropy[~masked] == 0).all()
+    assert (compact.confidence[~masked] == 1).all()
+    for index in (torch.tensor([2, 0]), slice(1, 3)):
+        assert torch.equal(dense[index].logits[masked[index]], compact[index].logits[masked[index]])
+    both = compact[slice(0, 1)].join(compact[torch.tensor([2])])
+    assert torch.equal(both.logits[masked[[0, 2]]], dense.logits[[0, 2]][masked[[0, 2]]])
+
+
+def test_an_engine_or_ceiling_that_cannot_be_says_so() -> None:
+    transformer = model_of("dream", "dual").transformer
+    with pytest.raises(UnknownName, match=r"engine 'graph'. Did you mean 'graphs'"):
+        Backbone(transformer, engine="graph")
+    with pytest.raises(OptionError, match="'compiled' needs a CUDA device"):
+        Backbone(transformer, engine="compiled")
+    with pytest.raises(OptionError, match="ceiling must be above 0"):
+        Backbone(transformer, ceiling=0)
