@@ -10,7 +10,7 @@ print([toy.decode(row) for row in result.rows()], result.cumulative_entropy)
 from infogain import models, samplers
 from infogain.canvas import Canvas
 from infogain.config import load_recipe, save_recipe
-from infogain.decode import decode, decode_lanes
+from infogain.decode import decode, decode_lanes, decode_stream
 from infogain.errors import (
     ContextError,
     ContractError,
@@ -51,6 +51,7 @@ __all__ = [
     "UnknownName",
     "decode",
     "decode_lanes",
+    "decode_stream",
     "generate",
     "infill",
     "load",

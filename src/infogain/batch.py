@@ -1,15 +1,14 @@
 """Lanes in flight over one model: what the loop carries from step to step.
 
 Each row of the context stands on the canvas row of the same number: what lies outside a block, as
-the model has read it. Rows come and go at block ends only.
+the model has read it. Rows come and go at block ends only: a lane's next row takes the place of one that is done.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any, TypeVar, cast
 
 import torch
@@ -38,7 +37,7 @@ class Batch:
     def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool) -> None:
         self.model = model
         aligned = model.attention_block is not None
-        self.width = max(lane.block(aligned) for lane in lanes)
+        self.width = 0  # of the widest block that opened since the batch was last empty
         self.runs = [Run(lane, i, aligned, model.device, trace) for i, lane in enumerate(lanes)]
         self.canvas: Canvas | None = None  # [C, L]
         self.context: Any = None  # of C rows
@@ -49,12 +48,21 @@ class Batch:
     def live(self) -> bool:
         return any(run.live for run in self.runs)
 
+    def admit(self, lane: int, canvas: Canvas, seeds: Sequence[int]) -> None:
+        """More rows for a lane, numbered after those it has. They wait where there is no place for them."""
+        run = self.runs[lane]
+        more = replace(run.lane, canvas=canvas, seeds=seeds)
+        more.check(self.model.mask_id, self.model.vocab_size, self.model.attention_block is not None)
+        run.admit(canvas, more.row_seeds)
+
     def open_blocks(self) -> None:
         """One prefill for every row that stands at a block's start.
 
         A block-causal model goes on from what it keeps of rows that have finished a block, so those have their own.
         """
-        opening = [(run, run.opening) for run in self.runs if run.opening]
+        opening = [(run, rows) for run in self.runs for rows in run.openings]
+        if opening:
+            self._widen(max(run.groups[g].width for run, rows in opening for g in rows.members))
         if self.model.attention_block is None:
             self._open(opening, None)
             return
@@ -67,8 +75,8 @@ class Batch:
     def _open(self, opening: list[tuple[Run, Opening]], past: Past | None) -> None:
         if not opening:
             return
-        canvas = reduce(Canvas.join, (rows.canvas for _, rows in opening))
         groups = [run.groups[g] for run, rows in opening for g in rows.members]
+        canvas = Canvas.join(*(rows.canvas for _, rows in opening)).fit(max(group.length for group in groups))
         start = [group.now.start for group in groups]
         if past:
             context, logits = cast("BlockCausal", self.model).append(canvas, start, self.width, past)
@@ -83,12 +91,14 @@ class Batch:
             self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
         else:
             self.context, self.canvas = context, canvas
+        for group in groups:
+            group.columns = self.model.columns(group.length, group.now.start, group.width)
         seen = 0
         for run, rows in opening:
             count = len(rows.members)
-            groups = [run.groups[g] for g in rows.members]
-            run.count(rows.members, [self._columns(g)[0] - (g.kept if past else 0) for g in groups])
-            run.open_blocks(p[seen : seen + count], first_row + seen)
+            own = groups[seen : seen + count]
+            run.count(rows.members, [self._columns(g)[0] - (g.kept if past else 0) for g in own])
+            run.open_blocks(rows, p[seen : seen + count], first_row + seen)
             seen += count
 
     def propose(self) -> list[tuple[Run, Move]]:
@@ -129,13 +139,24 @@ class Batch:
         self.step += 1
         return [run.transition(move, self.canvas, self.step - 1) for run, move in moves]
 
-    def results(self) -> list[Result]:
+    def leave(self) -> Iterator[tuple[int, int, Result]]:
+        """The rows that have finished: lane, number there, and its Result. They are forgotten here."""
+        for run in self.runs:
+            for prompt, result in run.queue.leave(self.calls):
+                yield run.index, prompt, result
+
+    def park(self) -> None:
+        """Decoding has broken off: what is in flight counts as finished, as far as it got."""
         for run in self.runs:
             run.park(self.canvas)
-        return [run.result(self.calls) for run in self.runs]
+
+    def results(self) -> list[Result]:
+        """Of every lane all rows that have not left."""
+        self.park()
+        return [run.queue.result(self.calls) for run in self.runs]
 
     def _columns(self, group: Group) -> tuple[int, int]:
-        return self.model.columns(group.length, group.now.start, group.width)
+        return group.columns
 
     def _marginals(self, logits: Tensor, rows: int) -> Marginals:
         return Marginals.of(self._checked(logits, [rows, self.width]), self.model.mask_id)
@@ -151,10 +172,19 @@ class Batch:
             )
         return logits
 
+    def _widen(self, widest: int) -> None:
+        """Make room for the widest block that opens; a batch that is empty takes just its width."""
+        live = [run for run in self.runs if run.z is not None]
+        if live and widest > self.width:
+            assert self.canvas is not None
+            for run in live:
+                run.widen(self.canvas, widest)
+        self.width = max(widest, self.width) if live else widest
+
     def _make_room(self) -> int:
         """Drop context rows that no live group stands on; returns how many stay."""
-        groups = {id(run.groups[g]): run.groups[g] for run in self.runs for g in run.members}
-        stay = sorted(row for group in groups.values() for row in group.context)
+        groups = [run.groups[g] for run in self.runs for g in dict.fromkeys(run.members)]
+        stay = sorted(row for group in groups for row in group.context)
         if not stay:
             return 0
         assert self.canvas is not None
@@ -163,7 +193,7 @@ class Batch:
             self.canvas = self.canvas.take(upload(stay, self.model.device))
             moved = {old: new for new, old in enumerate(stay)}
             renumber = upload([moved.get(old, 0) for old in range(stay[-1] + 1)], self.model.device)
-            for group in groups.values():
+            for group in groups:
                 group.context = [moved[row] for row in group.context]
             for run in self.runs:
                 if run.z is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from infogain.errors import InputError
 
@@ -87,16 +88,21 @@ class Canvas:
     def take(self, row: Tensor | slice) -> Canvas:
         return Canvas(self.tokens[row], self.length[row], self.mask_id, self.revealed[row])
 
-    def join(self, other: Canvas) -> Canvas:
-        """Both canvases as one, the narrower padded."""
-        width = max(self.tokens.shape[1], other.tokens.shape[1])
+    def fit(self, columns: int) -> Canvas:
+        """The same rows in so many columns: padded, or cut where no row reaches."""
+        more = columns - self.tokens.shape[1]
+        if not more:
+            return self
+        tokens, revealed = pad(self.tokens, (0, more), value=PAD), pad(self.revealed, (0, more), value=-1)
+        return Canvas(tokens, self.length, self.mask_id, revealed)
 
-        def both(name: str, value: int) -> Tensor:
-            parts = (getattr(canvas, name) for canvas in (self, other))
-            return torch.cat([torch.nn.functional.pad(x, (0, width - x.shape[1]), value=value) for x in parts])
-
-        length = torch.cat([self.length, other.length])
-        return Canvas(both("tokens", PAD), length, self.mask_id, both("revealed", -1))
+    def join(self, *others: Canvas) -> Canvas:
+        """All canvases as one, the narrower padded."""
+        every = (self, *others)
+        columns = max(canvas.tokens.shape[1] for canvas in every)
+        rows = [(canvas.tokens, canvas.length, canvas.revealed) for canvas in (c.fit(columns) for c in every)]
+        tokens, length, revealed = (torch.cat(part) for part in zip(*rows, strict=True))
+        return Canvas(tokens, length, self.mask_id, revealed)
 
     def view(self, start: Tensor, width: int) -> tuple[Tensor, Tensor]:
         """The block at each row's start: tokens and masked, both [P, W]; short tails are padded."""

@@ -6,7 +6,7 @@ step's forward; look-ahead ones propose several. The host reads one small tensor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -64,7 +64,54 @@ def decode(
 def decode_lanes(
     model: Denoiser | TextModel, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
 ) -> list[Result]:
-    """Decode lanes with different recipes in one batch: each proposes and scores, all are evaluated together."""
+    """Decode lanes with different recipes in one batch: each proposes and scores, all are evaluated together.
+
+    If decoding breaks off, the error's `partial` holds a Result per lane as far as it got.
+    """
+    batch = _begin(model, lanes, trace)
+    try:
+        for _ in _steps(batch, observe):
+            pass
+    except InfoGainError as error:
+        error.partial = batch.results()
+        raise
+    return batch.results()
+
+
+@torch.inference_mode()
+def decode_stream(
+    model: Denoiser | TextModel, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
+) -> Iterator[tuple[int, int, Result]]:
+    """The same, and every row comes out as soon as it is done: its lane, its number there, and a Result of its own.
+
+    With `Lane.at_once` the next row that waits takes its place. What has come out is not kept. If decoding breaks
+    off, the error's `partial` holds the same for every row that had begun and not come out, as far as it got.
+    """
+    batch = _begin(model, lanes, trace)
+    try:
+        yield from batch.leave()  # rows without masks
+        for _ in _steps(batch, observe):
+            yield from batch.leave()
+    except InfoGainError as error:
+        batch.park()
+        error.partial = list(batch.leave())
+        raise
+
+
+def _steps(batch: Batch, observe: Observer | None) -> Iterator[None]:
+    """Fig. 2, until every row is done; pauses after each step."""
+    while batch.live:
+        batch.open_blocks()  # rows at a block's start: the model reads what lies outside it
+        moves = batch.propose()  # 1 sampling
+        batch.evaluate(moves)  # 2 evaluation: one forward for all candidates of all lanes
+        for event in batch.transition(moves):  # 3 transition
+            if observe:
+                observe(event)
+        yield
+
+
+def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:
+    """Everything that can be refused is refused here, before any work is done."""
     if isinstance(model, TextModel):
         model = model.model
     if lacking := [name for name in MEMBERS if not hasattr(model, name)]:
@@ -83,16 +130,4 @@ def decode_lanes(
         raise InputError("lanes of a block-causal model must share one block width: it is the model's attention block.")
     for lane in lanes:
         lane.check(model.mask_id, model.vocab_size, model.attention_block is not None)
-    batch = Batch(model, lanes, trace)
-    try:
-        while batch.live:
-            batch.open_blocks()  # rows at a block's start: the model reads what lies outside it
-            moves = batch.propose()  # 1 sampling
-            batch.evaluate(moves)  # 2 evaluation: one forward for all candidates of all lanes
-            for event in batch.transition(moves):  # 3 transition
-                if observe:
-                    observe(event)
-    except InfoGainError as error:
-        error.partial = batch.results()
-        raise
-    return batch.results()
+    return Batch(model, lanes, trace)

@@ -20,10 +20,13 @@ from typing import Any
 class InfoGainError(Exception):
     """Everything this package raises on purpose.
 
-    `partial` holds a Result per lane as far as it got, when a decode had begun (else None).
+    `partial` is what a decode that had begun was at (else None): of `decode_lanes` a Result per lane; of
+    `decode_stream`, on which `generate` stands, a (lane, row, Result) for each row that had begun and not come out.
+    `finished` holds the texts that `generate` or `infill` had finished, by their prompts' numbers.
     """
 
     partial: list[Any] | None = None
+    finished: dict[int, Any] | None = None
 
 
 class InputError(InfoGainError, ValueError):

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from infogain import noise
 from infogain.canvas import Canvas
-from infogain.decode import Observer, decode_lanes
-from infogain.errors import InputError
+from infogain.decode import Observer, decode_stream
+from infogain.errors import InfoGainError, InputError
 from infogain.job import Job, Prompt, as_prompts, completions, infills
 from infogain.lane import Lane
 from infogain.models.base import Denoiser
@@ -71,7 +71,7 @@ def generate(
     stop         cut the text before any of these strings, and open no block after one that holds it
     stop_at_eos  the same for the tokens that end a text: the recipe's eos_ids, or else the checkpoint's
     seeds        one per prompt; unset: made from the recipe's seed and the prompt's number
-    batch_size   prompts decoded together; those of like length are
+    batch_size   prompts decoded together; when one is done the next takes its place, the longest first
     observe      called with a StepEvent per step
     trace        keep every candidate of every step
 
@@ -111,25 +111,33 @@ def stream(
     observe: Observer | None = None,
     trace: bool = False,
 ) -> Iterator[tuple[int, Generation]]:
-    """Decode a job batch by batch; each text comes with its prompt's number as soon as its batch is done."""
+    """Decode a job, `batch_size` prompts at a time; each text comes with its prompt's number as soon as it is done.
+
+    The longest prompts go first, and the next takes the place of one that is done. If decoding breaks off, the error's
+    `partial` is that of `decode_stream`: what had begun and not come out.
+    """
     stops = as_stops(stop)
     seeds = noise.row_seeds(recipe.seed, len(job.rows)) if seeds is None else seeds
     if len(seeds) != len(job.rows):
         raise InputError(f"seeds must be one per prompt ({len(job.rows)}); got {len(seeds)}.")
     if not isinstance(batch_size, int) or batch_size < 1:
         raise InputError(f"batch_size must be a whole number of at least 1; got {batch_size!r}.")
-    by_length = sorted(range(len(job.rows)), key=lambda i: -len(job.rows[i]))  # the longest first: it needs most memory
-    for first in range(0, len(by_length), batch_size):
-        batch = by_length[first : first + batch_size]
-        canvas = Canvas.infill([job.rows[i] for i in batch], model.model.mask_id)
-        lane = Lane(canvas, recipe, [seeds[i] for i in batch], _early_stop(model.tokenizer, stops, recipe))
-        result = decode_lanes(model.model, [lane], observe=observe, trace=trace)[0]
-        yield from zip(batch, _read(model.tokenizer, job, batch, result, stops), strict=True)
+    canvas = Canvas.infill(job.rows, model.model.mask_id)
+    lane = Lane(canvas, recipe, seeds, _early_stop(model.tokenizer, stops, recipe), at_once=batch_size)
+    for _, i, result in decode_stream(model.model, [lane], observe=observe, trace=trace):
+        yield i, _read(model.tokenizer, job.prompts[i], job.whole, result, stops)
 
 
 def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
-    """In the order of their prompts."""
-    return [text for _, text in sorted(finished, key=lambda pair: pair[0])]
+    """In the order of their prompts. If decoding breaks off, the error's `finished` holds those that came."""
+    texts: dict[int, Generation] = {}
+    try:
+        for i, text in finished:
+            texts[i] = text
+    except InfoGainError as error:
+        error.finished = texts
+        raise
+    return [texts[i] for i in sorted(texts)]
 
 
 def default_recipe(model: Denoiser) -> Recipe:
@@ -166,38 +174,31 @@ def _early_stop(tokenizer: Tokenizer, stops: list[str], recipe: Recipe) -> Any:
     return lambda row, written: any(stop in tokenizer.decode(written) for stop in stops)
 
 
-def _traces(tokenizer: Tokenizer, result: Result) -> list[Trace]:
-    """A trace per row, with the words of all it holds."""
-    assert result.trace is not None
-    traces = result.trace.split()
-    for trace in traces:
-        tried = {token for step in trace.steps for row in step.rows for a in row.candidates for token in a.tokens}
-        trace.words = {token: tokenizer.word(token) for token in sorted(tried.union(*trace.canvas))}
-    return traces
+def _read(tokenizer: Tokenizer, prompt: Prompt, whole: bool, result: Result, stops: list[str]) -> Generation:
+    """The text of a Result of one row."""
+    (row,), generated, revealed = result.rows(), result.generated[0].tolist(), result.revealed[0].tolist()
+    written = [column for column in range(len(row)) if generated[column]]
+    text = tokenizer.decode(row if whole else [row[column] for column in written])
+    ends = [text.index(stop) for stop in stops if stop in text]
+    ended = len(row) < int(result.length[0])
+    return Generation(
+        prompt=prompt,
+        text=text[: min(ends)] if ends else text,
+        finish="stop" if ends else "eos" if ended else "length",
+        tokens=[row[column] for column in written],
+        revealed=[revealed[column] for column in written],
+        cumulative_entropy=float(result.cumulative_entropy[0]),
+        forwards=int(result.forwards[0]),
+        token_forwards=int(result.token_forwards[0]),
+        committed=int(result.committed[0]),
+        seed=result.seeds[0],
+        recipe=result.recipe,
+        trace=_with_words(tokenizer, result.trace) if result.trace else None,
+    )
 
 
-def _read(
-    tokenizer: Tokenizer, job: Job, batch: Sequence[int], result: Result, stops: list[str]
-) -> Iterator[Generation]:
-    """The texts of a batch."""
-    traces = _traces(tokenizer, result) if result.trace else [None] * len(batch)
-    rows, generated, revealed = result.rows(), result.generated.tolist(), result.revealed.tolist()
-    for r, i in enumerate(batch):
-        written = [column for column in range(len(rows[r])) if generated[r][column]]
-        text = tokenizer.decode(rows[r] if job.whole else [rows[r][column] for column in written])
-        ends = [text.index(stop) for stop in stops if stop in text]
-        ended = len(rows[r]) < int(result.length[r])
-        yield Generation(
-            prompt=job.prompts[i],
-            text=text[: min(ends)] if ends else text,
-            finish="stop" if ends else "eos" if ended else "length",
-            tokens=[rows[r][column] for column in written],
-            revealed=[revealed[r][column] for column in written],
-            cumulative_entropy=float(result.cumulative_entropy[r]),
-            forwards=int(result.forwards[r]),
-            token_forwards=int(result.token_forwards[r]),
-            committed=int(result.committed[r]),
-            seed=result.seeds[r],
-            recipe=result.recipe,
-            trace=traces[r],
-        )
+def _with_words(tokenizer: Tokenizer, trace: Trace) -> Trace:
+    """A trace that knows the words of all it holds."""
+    tried = {token for step in trace.steps for row in step.rows for a in row.candidates for token in a.tokens}
+    trace.words = {token: tokenizer.word(token) for token in sorted(tried.union(*trace.canvas))}
+    return trace

@@ -1,13 +1,14 @@
 """A lane: rows that are decoded with one recipe. Lanes share the model's forwards and nothing else.
 
 A prompt's hypotheses form a group and compete for its places; independent copies of a prompt
-(best-of-N) are groups of their own. Groups move through their blocks at their own pace.
+(best-of-N) are groups of their own. Groups move through their blocks at their own pace, and a row
+that waits takes the place of one that has finished.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ class Lane:
     recipe: Recipe
     seeds: Sequence[int] | None = None  # of each row; unset: derived from the recipe's seed
     stop: Callable[[int, list[int]], bool] | None = None  # (row, what it wrote so far): end here? Asked at block ends
+    at_once: int | None = None  # rows in flight, the longest first; the others wait for a place. Unset: all
 
     @property
     def rows(self) -> int:
@@ -33,16 +35,6 @@ class Lane:
     @property
     def row_seeds(self) -> list[int]:
         return noise.row_seeds(self.recipe.seed, self.rows) if self.seeds is None else list(self.seeds)
-
-    def block(self, aligned: bool) -> int:
-        """Columns of a block: the recipe's, but no more than lie between a row's first mask and its last.
-
-        Where the model's attention is block-causal (`aligned`), exactly the recipe's.
-        """
-        if aligned and self.recipe.block:
-            return self.recipe.block
-        span = max(1, *(_span(masked) for masked in self.canvas.masked.tolist()))
-        return min(self.recipe.block or span, span)
 
     def fitted(self, attention_block: int | None) -> Lane:
         """With the model's own block width where the recipe leaves it open and the model has one."""
@@ -66,6 +58,8 @@ class Lane:
             raise InputError(f"seeds must be one per row ({self.rows}); got {len(self.row_seeds)}.")
         if not all(isinstance(seed, int) and -(2**63) <= seed < 2**63 for seed in self.row_seeds):
             raise InputError(f"seeds must be whole numbers of 64 bits; got {self.row_seeds!r:.80}.")
+        if self.at_once is not None and (not isinstance(self.at_once, int) or self.at_once < 1):
+            raise InputError(f"at_once must be a whole number of at least 1, or unset; got {self.at_once!r}.")
         recipe.sampler.check(vocab_size)
         if wrong := [eos for eos in recipe.eos_ids if eos >= vocab_size or eos == mask_id]:
             raise OptionError(
@@ -94,12 +88,15 @@ class Block(NamedTuple):
 class Group:
     """Hypotheses that compete. What the host must know of them without asking the device."""
 
+    number: int  # among all groups of the lane
     prompt: int
     copy: int
+    seed: int
     length: int  # columns of its row
     width: int  # of its blocks
     blocks: deque[Block]  # still to come
     now: Block = Block(0, 0, 0)
+    columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
     kept: int = 0  # where the block before began
     filled: int = 0  # masks of the present block
     steps: int = 0  # taken, over all blocks
@@ -121,20 +118,22 @@ class Group:
         return sum(block.masks for block in skipped)
 
 
-def make_groups(lane: Lane, aligned: bool) -> Iterator[tuple[Group, int]]:
-    """The lane's groups with their seeds: for each prompt, as many as the sampler makes copies."""
-    recipe, width = lane.recipe, lane.block(aligned)
-    copies = torch.arange(recipe.sampler.copies)
-    seeds = noise.fork(torch.tensor(lane.row_seeds)[:, None], noise.COPY, copies).tolist()  # [P, copies]
-    rows = zip(lane.canvas.masked.tolist(), lane.canvas.length.tolist(), strict=True)
-    for prompt, (masked, length) in enumerate(rows):
-        masks = split_blocks(masked, width, aligned)
-        own = width if aligned else min(width, max(1, _span(masked)))  # a longer row beside it must not matter
-        steps = recipe.schedule.allot(list(masks.values()))
-        blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
-        for copy, seed in enumerate(seeds[prompt]):
-            queue = deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed))
-            yield Group(prompt, copy, length, own, queue), seed
+def make_groups(recipe: Recipe, prompt: int, masked: list[bool], seeds: list[int], aligned: bool) -> list[Group]:
+    """One row's groups, one for each seed.
+
+    A block is the recipe's, but no wider than what lies between the row's first mask and its last. Where the model's
+    attention is block-causal (`aligned`), it is exactly the recipe's.
+    """
+    span = max(1, _span(masked))
+    width = recipe.block if aligned and recipe.block else min(recipe.block or span, span)
+    masks = split_blocks(masked, width, aligned)
+    steps = recipe.schedule.allot(list(masks.values()))
+    blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
+    groups = []
+    for copy, seed in enumerate(seeds):
+        queue = deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed))
+        groups.append(Group(prompt * len(seeds) + copy, prompt, copy, seed, len(masked), width, queue))
+    return groups
 
 
 def _shuffled(blocks: list[Block], seed: int) -> list[Block]:

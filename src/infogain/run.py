@@ -1,29 +1,28 @@
-"""One lane while it is decoded: its groups, its live state, and what it has finished."""
+"""One lane while it is decoded: its live state, what enters it at block starts and what leaves it at their ends."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from infogain import noise
-from infogain.canvas import PAD, Canvas
+from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import ContractError, NumericsError
-from infogain.lane import Lane, make_groups
+from infogain.lane import Lane
 from infogain.marginals import Marginals
 from infogain.move import PROMISES, Ends, Move, Verdict
-from infogain.result import Result
+from infogain.queue import Queue
+from infogain.request import Finished
 from infogain.state import Draft, State
-from infogain.trace import StepEvent, Trace
+from infogain.trace import StepEvent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Opening:
     """Hypotheses between two blocks."""
 
@@ -33,86 +32,88 @@ class Opening:
     row: Tensor | None = None  # [H] the context row of the block each has finished; None: none yet
 
     def take(self, hypotheses: list[int]) -> Opening:
+        if len(hypotheses) == len(self.members):
+            return self
         index = upload(hypotheses, self.cost.device)
         row = None if self.row is None else self.row[index]
         return Opening(self.canvas.take(index), [self.members[h] for h in hypotheses], self.cost[index], row)
 
 
-class Finished(NamedTuple):
-    group: int
-    canvas: Canvas  # [1]
-    cost: Tensor  # []
-    complete: bool  # False: set aside when decoding broke off
-
-
 class Run:
+    """Its loops are over what is in flight: rows that wait or have left cost a step nothing."""
+
     def __init__(self, lane: Lane, index: int, aligned: bool, device: torch.device, trace: bool) -> None:
         self.lane, self.index, self.device = lane, index, device
         self.sampler, self.schedule = lane.recipe.sampler, lane.recipe.schedule
-        self.block = lane.block(aligned)
-        pairs = list(make_groups(lane, aligned))
-        self.groups = [group for group, _ in pairs]
-        self.seeds = upload([seed for _, seed in pairs], device)  # [G]
-        self.total = sum(block.masks for group in self.groups for block in group.blocks)
-        self.done = 0  # masks filled, or skipped after an EOS
-        self.canvas = lane.canvas.to(device)
-        self.generated = self.canvas.masked  # [P, L]
-        self.holes = lane.canvas.masked.tolist() if lane.stop else []  # the same, known to the host
         self.eos_ids = upload(lane.recipe.eos_ids, device) if lane.recipe.eos_ids else None
+        self.queue = Queue(lane, aligned, device, trace)
+        self.groups = self.queue.groups  # in flight, by number
+        self.done = 0  # masks filled, or skipped after an EOS
         self.z: State | None = None
         self.members: list[int] = []  # group of each row of z: what z.group says, known to the host
-        self.opening: Opening | None = None
-        self.finished: list[Finished] = []
-        self.forwards: Counter[int] = Counter()  # by prompt
-        self.token_forwards: Counter[int] = Counter()
-        self.trace = Trace(lane.recipe.plain(), lane.canvas.mask_id, lane.canvas.rows()) if trace else None
-        prompts = self.canvas.take(upload([group.prompt for group in self.groups], device))
-        nothing = torch.zeros(len(self.groups), dtype=torch.float64, device=device)
-        self._arrive(Opening(prompts, list(range(len(self.groups))), nothing), [False] * len(self.groups))
+        self.openings: list[Opening] = []
+        self._fill()
 
     @property
     def live(self) -> bool:
-        return self.z is not None or self.opening is not None
+        return self.z is not None or bool(self.openings)
+
+    def admit(self, canvas: Canvas, seeds: Sequence[int]) -> None:
+        """More rows, which `Batch.admit` has checked."""
+        self.queue.admit(canvas, seeds)
+        self._fill()
 
     def count(self, members: Sequence[int], columns: Sequence[int]) -> None:
         """Note a forward: which groups' rows took part, and the columns each row ran."""
-        self.forwards.update({self.groups[g].prompt for g in members})
+        requests = {}
         for g, ran in zip(members, columns, strict=True):
-            self.token_forwards[self.groups[g].prompt] += ran
+            request = requests[self.groups[g].prompt] = self.queue.of(g)
+            request.token_forwards += ran
+        for request in requests.values():
+            request.forwards += 1
 
-    def open_blocks(self, p: Marginals, first_row: int) -> None:
-        """The model has read the opening rows: they join the live state, on context rows from `first_row` on."""
-        opening = self.opening
-        assert opening is not None
-        for g, same in groupby(range(len(opening.members)), key=opening.members.__getitem__):
+    def open_blocks(self, opening: Opening, p: Marginals, first_row: int) -> None:
+        """The model has read these rows: they join the live state, on context rows from `first_row` on."""
+        members = opening.members
+        table = []
+        for at, g in enumerate(members, first_row):
+            group = self.groups[g]
+            table.append((at, g, *group.now, group.steps, group.width))
+        for g, same in groupby(range(len(members)), key=members.__getitem__):
             self.groups[g].context = [first_row + h for h in same]
-        blocks = [self.groups[g].now for g in opening.members]
-        start, masks, steps = (upload(column, self.device) for column in zip(*blocks, strict=True))
+        row, number, start, masks, steps, taken, width = upload(table, self.device).T.contiguous()
         tokens, masked = opening.canvas.view(start, p.entropy.shape[1])
-        # another lane's block may be wider; the columns past our own wait for our next block
-        masked &= torch.arange(tokens.shape[1], device=self.device) < self.block
+        # another row's block may be wider; the columns past our own wait for our next block
+        masked &= torch.arange(tokens.shape[1], device=self.device) < width[:, None]
         z = Draft(
-            row=upload(range(first_row, first_row + len(blocks)), self.device),
-            group=upload(opening.members, self.device),
+            row=row,
+            group=number,
             start=start,
             step=torch.zeros_like(start),
-            taken=upload([self.groups[g].steps for g in opening.members], self.device),
+            taken=taken,
             steps=steps,
             total=masks,
             cost=opening.cost,
-            seed=self._place_seeds(opening.members),
+            seed=self._place_seeds(members),
             tokens=tokens,
             masked=masked,
             revealed=torch.full_like(tokens, -1),
         ).seen(p, before=(p,) * self.sampler.memory)
         self.z = self.z.join(z) if self.z else z
-        self.members += opening.members
-        self.opening = None
+        self.members += members
+        self.openings.remove(opening)
+
+    def widen(self, canvas: Canvas, width: int) -> None:
+        """A row with a wider block has come: show as much of the canvas beside ours."""
+        if self.z is not None:
+            wider, _ = canvas.take(self.z.row).view(self.z.start, width)
+            tokens = torch.cat([self.z.tokens, wider[:, self.z.tokens.shape[1] :]], 1)
+            self.z = self.z.widen(tokens, canvas.mask_id)
 
     def propose(self) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
         assert self.z is not None
-        return Move.propose(self.z, self.sampler, self.schedule, self.canvas.mask_id, self._ends(self.z))
+        return Move.propose(self.z, self.sampler, self.schedule, self.lane.canvas.mask_id, self._ends(self.z))
 
     def settle(self, move: Move, verdicts: list[Verdict]) -> None:
         """Take in what was read back of this lane's candidates, and keep the distinct ones."""
@@ -121,9 +122,8 @@ class Run:
             raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
         pace: dict[int, int] = {}
         for verdict in verdicts:
-            for name, promise in PROMISES.items():
-                if getattr(verdict, name):
-                    raise self._error(NumericsError if name == "no_distribution" else ContractError, promise, verdict)
+            if any(verdict[-len(PROMISES) :]):
+                raise self._broken(verdict)
             if pace.setdefault(self.members[verdict.parent], verdict.commits) != verdict.commits:
                 raise self._error(ContractError, "candidates that compete must commit equally many tokens", verdict)
         for g, count in pace.items():
@@ -149,6 +149,7 @@ class Run:
             if self.lane.stop:
                 stopped = self._asked(rows, ending, stopped)
             self._arrive(Opening(rows, ending, ends.cost, ends.row), stopped)
+            self._fill()
         event = StepEvent(
             lane=self.index,
             step=step,
@@ -160,53 +161,30 @@ class Run:
             cost=move.draft.cost,
             kept=torch.cat([going, move.finishing_index]),
             done=self.done,
-            total=self.total,
+            total=self.queue.masks,
         )
-        if self.trace:
-            self.trace.record(event)
+        self.queue.record(event)
         return event
 
     def park(self, canvas: Canvas | None) -> None:
-        """Set every hypothesis in flight aside as it is: decoding has broken off."""
+        """Decoding has broken off: every hypothesis in flight is set aside as it is, and its row counts as finished."""
         if self.z is not None and canvas is not None:
             rows = canvas.take(self.z.row).write(self.z.start, self.z.tokens, self.z.revealed)
             self._finish(Opening(rows, self.members, self.z.cost), complete=False)
-        if self.opening is not None:
-            self._finish(self.opening, complete=False)
+        for opening in self.openings:
+            self._finish(opening, complete=False)
+        self.z, self.members, self.openings = None, [], []
+        self.queue.release(list(self.groups))
 
-    def result(self, calls: int) -> Result:
-        """The finished hypothesis of least H̃ for each prompt; less than a millionth of a nat is a tie, to the first."""
-        costs = torch.stack([h.cost for h in self.finished]).tolist()
-        rank = [(not h.complete, round(cost, 6)) for h, cost in zip(self.finished, costs, strict=True)]
-        best: dict[int, int] = {}
-        for i, h in enumerate(self.finished):
-            j = best.setdefault(self.groups[h.group].prompt, i)
-            if rank[i] < rank[j]:
-                best[self.groups[h.group].prompt] = i
-        chosen = [best[prompt] for prompt in range(self.lane.rows)]
-        columns = self.canvas.tokens.shape[1]
-        tokens = torch.cat([self.finished[i].canvas.tokens[:, :columns] for i in chosen])
-        masked = self.generated & (tokens == self.canvas.mask_id)
-        skipped = masked & upload([self.finished[i].complete for i in chosen], self.device).bool()[:, None]
-        tokens = torch.where(skipped, (*self.lane.recipe.eos_ids, PAD)[0], tokens)
-        result = Result(
-            tokens=tokens,
-            length=self.canvas.length,
-            generated=self.generated,
-            skipped=skipped,
-            revealed=torch.cat([self.finished[i].canvas.revealed[:, :columns] for i in chosen]),
-            cumulative_entropy=torch.tensor([costs[i] for i in chosen], dtype=torch.float64),
-            forwards=torch.tensor([self.forwards[prompt] for prompt in range(self.lane.rows)]),
-            token_forwards=torch.tensor([self.token_forwards[prompt] for prompt in range(self.lane.rows)]),
-            committed=(self.generated & ~masked).sum(-1),
-            calls=calls,
-            seeds=self.lane.row_seeds,
-            recipe=self.lane.recipe.plain(),
-            trace=self.trace,
-        )
-        if self.trace:
-            self.trace.rows = result.rows()
-        return result
+    def _fill(self) -> None:
+        """Rows that wait take the places that are free; one without masks leaves its own at once."""
+        while arriving := self.queue.arrive():
+            members = [group.number for request in arriving for group in request.groups]
+            rows = Canvas.join(*(request.canvas for request in arriving for _ in request.groups))
+            tokens, length, revealed = (upload(x, self.device) for x in (rows.tokens, rows.length, rows.revealed))
+            nothing = torch.zeros(len(members), dtype=torch.float64, device=self.device)
+            opening = Opening(Canvas(tokens, length, rows.mask_id, revealed), members, nothing)
+            self._arrive(opening, [False] * len(members))
 
     def _advance(self, move: Move, score: Tensor) -> Tensor:
         """The survivors among candidates whose block goes on become the live state; returns which they are."""
@@ -263,43 +241,49 @@ class Run:
         if done:
             self._finish(arrived.take(done), complete=True)
         if more:
-            self.opening = arrived.take(more)
-            for g in set(self.opening.members):
+            self.openings.append(arrived.take(more))
+            for g in set(self.openings[-1].members):
                 self.groups[g].next_block()
+        self.queue.release(sorted(set(members) - {members[h] for h in more}))
 
     def _place_seeds(self, members: list[int]) -> Tensor:
         """Every place of a group has a noise stream of its own; its first place has the group's. [R]"""
+        seeds = [self.groups[g].seed for g in members]
+        if self.sampler.beam == 1:
+            return upload(seeds, self.device)
         place = [i for _, same in groupby(members) for i, _ in enumerate(same)]
-        return noise.fork(self.seeds[upload(members, self.device)], noise.PLACE, upload(place, self.device))
+        seed, at = upload([seeds, place], self.device)
+        return noise.fork(seed, noise.PLACE, at)
 
     def _finish(self, done: Opening, complete: bool) -> None:
         for h, g in enumerate(done.members):
-            self.finished.append(Finished(g, done.canvas.take(slice(h, h + 1)), done.cost[h], complete))
+            finished = Finished(done.canvas.take(slice(h, h + 1)), done.cost[h], complete)
+            self.queue.of(g).finished.append(finished)
 
     def _asked(self, canvas: Canvas, members: list[int], stopped: list[bool]) -> list[bool]:
         """The same, and where the lane says that what was written ends the text. Reads the rows back."""
         assert self.lane.stop is not None
-        prompts = [self.groups[g].prompt for g in members]
-        written = [
-            [token for token, new in zip(row, self.holes[prompt], strict=False) if new]
-            for row, prompt in zip(canvas.tokens.tolist(), prompts, strict=True)
-        ]
-        ends = [row.index(canvas.mask_id) if canvas.mask_id in row else len(row) for row in written]
-        asked = zip(stopped, prompts, written, ends, strict=True)
-        return [was or self.lane.stop(prompt, row[:end]) for was, prompt, row, end in asked]
+        ends = []
+        for was, g, row in zip(stopped, members, canvas.tokens.tolist(), strict=True):
+            request = self.queue.of(g)
+            holes = request.canvas.masked[0].tolist()
+            written = [token for token, new in zip(row, holes, strict=False) if new]
+            end = written.index(canvas.mask_id) if canvas.mask_id in written else len(written)
+            ends.append(was or self.lane.stop(request.prompt, written[:end]))
+        return ends
 
     def _ends(self, z: State) -> Ends | None:
         """What would end a text in these blocks; None where the recipe has no EOS."""
-        if self.eos_ids is None:
-            return None
-        generated = self.generated[z.group // self.sampler.copies]  # [R, L]
-        last = torch.minimum(z.start + self.block, torch.full_like(z.start, generated.shape[1])) - 1
-        column = z.column.minimum(last[:, None])  # past the block: its last column again
-        return Ends(self.eos_ids, generated.gather(1, column) & (column == z.column))
+        return None if self.eos_ids is None else Ends(self.eos_ids, z.masked | (z.revealed >= 0))
 
     def groups_of(self, move: Move, candidates: Sequence[int]) -> list[int]:
         """The group of each of these candidates."""
         return [self.members[move.verdicts[m].parent] for m in candidates]
+
+    def _broken(self, verdict: Verdict) -> Exception:
+        """The first promise that this candidate breaks."""
+        name = next(name for name in PROMISES if getattr(verdict, name))
+        return self._error(NumericsError if name == "no_distribution" else ContractError, PROMISES[name], verdict)
 
     def _error(self, kind: type[ContractError | NumericsError], text: str, verdict: Verdict) -> Exception:
         group = self.groups[self.members[verdict.parent]]
@@ -317,12 +301,12 @@ def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor | sli
     places = [min(size, beam) for size in sizes]
     if list(sizes) == places:
         return slice(None), places  # all of them, and no copy
-    widest = max(sizes)
-    first = list(accumulate(sizes, initial=0))[:-1]
-    padded = [at + j if j < size else -1 for at, size in zip(first, sizes, strict=True) for j in range(widest)]
+    widest, first = max(sizes), accumulate(sizes, initial=0)
+    padded = [[at + j if j < size else -1 for j in range(widest)] for at, size in zip(first, sizes, strict=False)]
     index = upload(padded, score.device)
-    table = torch.where(index < 0, -torch.inf, score[index]).view(len(sizes), widest)
+    table = torch.where(index < 0, -torch.inf, score[index])
     best = table.argsort(dim=-1, descending=True, stable=True)[:, :beam].sort(-1).values
-    taken = upload([i * beam + j for i, count in enumerate(places) for j in range(count)], score.device)
-    best = best + upload(first, score.device)[:, None]
-    return best.flatten()[taken], places
+    best = index.gather(1, best).flatten()
+    if min(places) == beam:
+        return best, places
+    return best[upload([i * beam + j for i, count in enumerate(places) for j in range(count)], score.device)], places

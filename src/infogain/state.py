@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from infogain.canvas import block_columns
 from infogain.marginals import Marginals
@@ -65,6 +66,13 @@ class State(Draft):
         """
         pairs = {f.name: torch.cat([getattr(self, f.name), getattr(other, f.name)]) for f in fields(Draft)}
         return Draft(**pairs).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+
+    def widen(self, tokens: Tensor, mask_id: int) -> State:
+        """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""
+        more = tokens.shape[1] - self.tokens.shape[1]
+        masked, revealed = pad(self.masked, (0, more)), pad(self.revealed, (0, more), value=-1)
+        p, *before = (Marginals.of(pad(p.logits, (0, 0, 0, more)), mask_id) for p in (self.p, *self.before))
+        return replace(self, tokens=tokens, masked=masked, revealed=revealed, p=p, before=tuple(before))
 
     def apply(self, a: Candidates, cost: Tensor) -> Draft:
         """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z). [M]"""

@@ -97,17 +97,14 @@ class Trace:
         self._unread.clear()
         return self._steps
 
-    def split(self) -> list[Trace]:
-        """A trace for each prompt alone, as its only one."""
-        alone = [Trace(self.recipe, self.mask_id, [row]) for row in self.canvas]
+    def hand_out(self) -> Iterator[tuple[int, list[Row]]]:
+        """Each step's rows by their prompt, as though it were the only one. They are forgotten here."""
         for step in self.steps:
-            for prompt, trace in enumerate(alone):
-                rows = [dataclasses.replace(row, prompt=0) for row in step.rows if row.prompt == prompt]
-                if rows:
-                    trace._steps.append(Step(step.step, rows))
-        for trace, row in zip(alone, self.rows, strict=False):
-            trace.rows = [row]
-        return alone
+            own: dict[int, list[Row]] = {}
+            for row in step.rows:
+                own.setdefault(row.prompt, []).append(dataclasses.replace(row, prompt=0))
+            yield from own.items()
+        self._steps.clear()
 
     def save(self, path: str | Path) -> None:
         """JSON lines: a header, a line per step, and the final rows."""

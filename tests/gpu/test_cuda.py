@@ -83,7 +83,7 @@ def test_the_host_waits_once_per_step(
 ) -> None:
     lanes = [
         Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_ids=eos_ids)),
-        Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2)),
+        Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2), at_once=2),
     ]
     steps, waits = steps_and_waits(ON_GPU, lanes, monkeypatch)
     assert steps == waits > 0
@@ -94,7 +94,7 @@ def test_the_host_waits_once_per_step(
 def test_a_backbone_adds_no_wait(family: str, cache: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(family, cache, torch.float32)
     model.transformer.to(CUDA)
-    lanes = [Lane(canvas_of(), Recipe(make("info-gain", n=4), TokensPerStep(1), block=4))]
+    lanes = [Lane(canvas_of(), Recipe(make("info-gain", n=4), TokensPerStep(1), block=4), at_once=3)]
     steps, waits = steps_and_waits(model, lanes, monkeypatch)
     assert steps == waits > 0
 

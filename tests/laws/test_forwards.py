@@ -91,7 +91,9 @@ def test_one_read_back_per_step(sampler: Sampler, eos_ids: tuple[int, ...], monk
 
     monkeypatch.setattr(batch, "read_back", counted)
     lanes = batch.Batch(
-        MODEL, [infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_ids=eos_ids))], True
+        MODEL,
+        [infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_ids=eos_ids), at_once=2)],
+        True,
     )
     steps = 0
     with torch.inference_mode(), NoReadBack():

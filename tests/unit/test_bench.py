@@ -288,7 +288,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert "worse" in compared.output
     assert "does not go with it" in bench("--suite", "quick", "--batch", 2).output
     assert "one engine" in bench("--suite", "quick", "--engine", "eager,graphs").output
-    assert "has one engine" in bench("--engine", "warp", *small).output
+    assert "unknown engine 'warp'" in bench("--engine", "warp", *small).output
     assert "commas" in bench("--batch", "two").output
 
 

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import ContextError, InputError, Recipe, StepEvent, TextModel, TokensPerStep
-from infogain.generate import default_recipe
+from infogain import ContextError, InputError, NumericsError, Recipe, StepEvent, TextModel, TokensPerStep
+from infogain.generate import default_recipe, stream
+from infogain.job import completions
 from infogain.models import FullCanvas
 from infogain.text import Message
 
@@ -102,15 +103,35 @@ def test_a_text_depends_on_its_seed_and_not_on_its_batch() -> None:
     assert again[0].text == whole[3].text
 
 
-def test_batches_hold_rows_of_like_length() -> None:
+def test_the_longest_prompts_go_first_and_the_next_takes_the_place_of_one_that_is_done() -> None:
     model = parrot("a quick brown fox jumps over")
-    sizes: list[set[int]] = []
+    prompts, lengths = ["a", "a", "a quick", "a quick b"], [4, 6, 8, 4]
+    flying: list[set[int]] = []
+    job = completions(model, prompts, lengths)
+    done = [
+        (i, len(flying))
+        for i, _ in stream(model, job, GREEDY, batch_size=2, observe=lambda event: flying.append(set(event.prompt)))
+    ]
+    assert flying == [{2, 3}] * 2 + [{2, 1}] * 2 + [{1, 0}] + [{0}]
+    assert done == [(3, 2), (2, 4), (1, 5), (0, 6)], "every text comes in the step that finishes it"
 
-    def observe(event: StepEvent) -> None:
-        sizes.append(set(event.prompt))
 
-    infogain.generate(model, ["a"] * 3 + ["a quick"] * 2, GREEDY, length=4, batch_size=2, observe=observe)
-    assert sizes == [{0, 1}] * 2 + [{0, 1}] * 2 + [{0}] * 2
+def test_when_decoding_breaks_off_the_texts_that_are_done_are_with_the_error() -> None:
+    model = parrot("a quick brown fox jumps over")
+    whole = infogain.generate(model, ["a quick", "a", "a qu"], GREEDY, length=[12, 4, 4])
+    network, calls = model.model.network, 0  # type: ignore[attr-defined]
+
+    def breaks(tokens: Tensor, inside: Tensor) -> Tensor:
+        nonlocal calls
+        calls += 1
+        logits: Tensor = network(tokens, inside)
+        return logits if calls < 6 else logits * torch.nan
+
+    model.model.network = breaks  # type: ignore[attr-defined]
+    with pytest.raises(NumericsError) as caught:
+        infogain.generate(model, ["a quick", "a", "a qu"], GREEDY, length=[12, 4, 4], batch_size=2)
+    assert caught.value.finished == {1: whole[1], 2: whole[2]}
+    assert [(row, int(result.committed)) for _, row, result in caught.value.partial or ()] == [(0, 10)]
 
 
 def test_chats_use_the_template_and_plain_texts_the_frame() -> None:

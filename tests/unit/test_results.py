@@ -13,7 +13,7 @@ import torch
 import infogain
 from infogain import Canvas, ContractError, InputError, Lane, Recipe, StepEvent, Trace
 from infogain.models import random_joint
-from infogain.run import Finished, Run
+from infogain.request import Finished, make_requests, read
 from infogain.samplers import make
 from tests.cases import LAYOUTS, MODEL, Counting
 
@@ -168,14 +168,14 @@ print("ok")
 
 def result_of(finished: list[tuple[list[int], float, bool]], eos_ids: tuple[int, ...] = ()) -> infogain.Result:
     """The result of one prompt whose copies ended so: tokens, H̃, complete."""
-    sampler = make("best-of-n", n=len(finished), base="entropy")
-    lane = Lane(Canvas.from_prompts([[]], 3, MODEL.mask_id), Recipe(sampler, eos_ids=eos_ids))
-    run = Run(lane, 0, aligned=False, device=torch.device("cpu"), trace=False)
-    run.finished = [
-        Finished(g, Canvas(torch.tensor([t]), torch.tensor([3]), MODEL.mask_id), torch.tensor(c), done)
-        for g, (t, c, done) in enumerate(finished)
+    recipe = Recipe(make("best-of-n", n=len(finished), base="entropy"), eos_ids=eos_ids)
+    canvas = Canvas.from_prompts([[]], 3, MODEL.mask_id)
+    (request,) = make_requests(recipe, canvas, [0], 0, aligned=False)
+    request.finished = [
+        Finished(Canvas(torch.tensor([tokens]), torch.tensor([3]), MODEL.mask_id), torch.tensor(cost), complete)
+        for tokens, cost, complete in finished
     ]
-    return run.result(calls=0)
+    return read([request], recipe, torch.device("cpu"), calls=0, trace=None)
 
 
 def test_the_least_h_is_returned_the_first_of_equals_and_whole_ones_before_the_rest() -> None:
@@ -208,7 +208,10 @@ def test_rows_that_wait_for_their_next_block_are_kept_when_decoding_breaks_off()
 
 def test_a_block_is_no_wider_than_the_masks_need() -> None:
     mask = MODEL.mask_id
-    assert Lane(Canvas.infill([[0, mask, 1, mask, 1, 1], [0, mask]], mask), Recipe("entropy")).block(False) == 3  # type: ignore[arg-type]
+    events: list[StepEvent] = []
+    canvas = Canvas.infill([[0, mask, 1, mask, 1, 1], [0, mask]], mask)
+    infogain.decode(MODEL, canvas, "entropy", observe=events.append)
+    assert {event.z.tokens.shape[1] for event in events} == {3}
 
 
 def test_hypotheses_of_a_beam_have_noise_of_their_own() -> None:

@@ -44,7 +44,11 @@ SYSTEM = click.option("--system", help="system message of a chat")
 @click.option("--stop", multiple=True, help="end a text before this string; may be given several times")
 @click.option("--ignore-eos", is_flag=True, help="write on after the tokens that end a text")
 @click.option(
-    "--batch-size", type=click.IntRange(min=1), default=16, show_default=True, help="prompts decoded together"
+    "--batch-size",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="prompts decoded together; the next takes the place of one that is done",
 )
 @click.option("--traces", type=click.Path(file_okay=False, path_type=Path), help="folder for a trace per prompt")
 @settings_flags
@@ -65,8 +69,8 @@ def generate(
 ) -> None:
     """Complete prompts.
 
-    On a terminal the texts are printed; into a file or a pipe goes a JSON line per prompt, as soon as its batch is
-    done: the text, its tokens and the step that wrote each, H̃, forwards, token-forwards, the seed and the recipe.
+    On a terminal the texts are printed; into a file or a pipe goes a JSON line per prompt, as soon as it is done:
+    the text, its tokens and the step that wrote each, H̃, forwards, token-forwards, the seed and the recipe.
 
     \b
     Examples:

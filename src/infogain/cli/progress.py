@@ -14,7 +14,7 @@ from infogain.trace import StepEvent
 
 @contextmanager
 def watch(tokens: int, title: str = "decoding") -> Iterator[Observer]:
-    """Gives an observer that moves the bar by the tokens written; batches follow each other."""
+    """Gives an observer that moves the bar by the tokens written; decodes may follow each other."""
     console = Console(stderr=True)
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("tokens"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -23,7 +23,7 @@ def watch(tokens: int, title: str = "decoding") -> Iterator[Observer]:
 
         def observe(event: StepEvent) -> None:
             nonlocal before, now
-            if event.step == 0:  # a new batch
+            if event.step == 0:  # a new decode
                 before += now
             now = event.done
             progress.update(task, completed=before + now)

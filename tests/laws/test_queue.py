@@ -1,0 +1,289 @@
+"""Laws of the queue: a row that waits for its place comes out as it would alone, and no place stays empty."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as budget
+from hypothesis import strategies as st
+from torch import Tensor
+
+import infogain
+from infogain import Canvas, InputError, Lane, NumericsError, Recipe, StepEvent, TokensPerStep, decode_stream
+from infogain.batch import Batch
+from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
+from infogain.samplers import Sampler, make
+from tests.cases import ALL, Counting, label, rows
+from tests.laws.test_backbone import CASES, model_of
+from tests.laws.test_company import MASK, assert_alike, lanes_of
+
+JOINT = random_joint(10, 3, seed=5, support=300)
+CAUSAL = Tabular(JOINT.sequences, JOINT.weights.long(), JOINT.mask_id, attention_block=2)
+SHAPES = [(0, 10), (3, 2), (1, 9), (5, 1), (2, 4), (0, 3), (4, 6)]  # prompt, length
+
+
+def canvas_of(shapes: Sequence[tuple[int, int]] = SHAPES) -> Canvas:
+    prompts = [[i % 3] * prompt for i, (prompt, _) in enumerate(shapes)]
+    return Canvas.from_prompts(prompts, [length for _, length in shapes], JOINT.mask_id)
+
+
+def alone(model: Denoiser, lane: Lane, i: int) -> infogain.Result:
+    single = replace(lane, canvas=rows(lane.canvas, [i]), seeds=[lane.row_seeds[i]], at_once=None)
+    return infogain.decode_lanes(model, [single])[0]
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+@budget(max_examples=8)
+@given(data=st.data())
+def test_on_a_network_a_row_that_waited_comes_out_as_it_would_alone(
+    family: str, cache: str | None, data: st.DataObject
+) -> None:
+    model = model_of(family, cache)
+    block = data.draw(st.integers(2, 5))
+    lanes = [
+        replace(data.draw(lanes_of(block, model.attention_block is not None, most=6)), at_once=at_once)
+        for at_once in data.draw(st.lists(st.sampled_from([1, 2, 3, None]), min_size=1, max_size=2))
+    ]
+    came = {(lane, row): result for lane, row, result in decode_stream(model, lanes, trace=False)}
+    assert sorted(came) == [(number, row) for number, lane in enumerate(lanes) for row in range(lane.rows)]
+    for (number, row), result in came.items():
+        assert not (result.tokens[result.generated] == MASK).any()
+        assert_alike(alone(model, lanes[number], row), result, 0, int(result.length))
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_a_wide_block_may_come_while_narrow_ones_are_open(family: str, cache: str | None) -> None:
+    """The first row fills a hole with text behind it; the second makes place for one that is all hole."""
+    model = model_of(family, cache)
+    canvas = Canvas.infill([[5, *[MASK] * 4, *range(1, 10)], [5, MASK, *range(1, 12)], [5, *[MASK] * 11]], MASK)
+    lane = Lane(canvas, Recipe(make("info-gain", n=3)), at_once=2)
+    for _, row, result in decode_stream(model, [lane]):
+        assert_alike(alone(model, lane, row), result, 0, int(result.length))
+
+
+LAYOUTS: list[tuple[Tabular, int | None, str, int]] = [
+    (JOINT, 2, "random", 3),
+    (JOINT, None, "sequence", 1),
+    (CAUSAL, 2, "sequence", 2),
+]
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_to_the_last_bit_on_the_exact_model_trace_and_all(sampler: Sampler) -> None:
+    """In sequence and in random order, in blocks and in one, bidirectional and block-causal."""
+    for model, block, order, at_once in LAYOUTS:
+        eos_ids = () if order == "random" and sampler.beam > 1 else (1,)
+        lane = Lane(canvas_of(), Recipe(sampler, TokensPerStep(2), block, order, eos_ids, seed=3), at_once=at_once)
+        together = infogain.decode_lanes(model, [lane])[0]
+        for _, i, result in decode_stream(model, [lane]):
+            single = alone(model, lane, i)
+            assert single.trace == result.trace
+            columns = int(result.length)
+            for name in ("tokens", "revealed", "skipped"):
+                assert torch.equal(getattr(single, name)[0], getattr(result, name)[0, :columns]), name
+            for name in ("cumulative_entropy", "forwards", "token_forwards", "committed"):
+                assert getattr(single, name)[0] == getattr(result, name)[0] == getattr(together, name)[i], name
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 7, 20])
+@pytest.mark.parametrize("name", ["eb", "info-gain-beam", "best-of-n"])
+def test_no_place_is_empty_while_a_row_waits_and_none_holds_two(name: str, at_once: int) -> None:
+    lane = Lane(canvas_of(SHAPES * 2), Recipe(make(name), block=2, eos_ids=(1,)), at_once=at_once)
+    flying: list[set[int]] = []
+    events: list[StepEvent] = []
+
+    def observe(event: StepEvent) -> None:
+        flying.append(set(event.prompt))
+        events.append(event)
+
+    came = [(row, len(flying)) for _, row, _ in decode_stream(JOINT, [lane], observe=observe)]
+    assert sorted(row for row, _ in came) == list(range(14))
+    for step, rows_now in enumerate(flying):
+        begun = set().union(*flying[: step + 1])
+        assert len(rows_now) == min(at_once, len(rows_now) + 14 - len(begun))
+    last = {row: step + 1 for step, rows_now in enumerate(flying) for row in rows_now}
+    assert dict(came) == last, "each comes in the step that finished it"
+    assert [event.done for event in events] == sorted({event.done for event in events})
+    assert events[-1].done == events[-1].total == int(lane.canvas.masked.sum()) * lane.recipe.sampler.copies
+
+
+def test_the_longest_rows_go_first_in_the_order_they_came() -> None:
+    lengths = [3, 9, 4, 9, 4, 1]
+    lane = Lane(canvas_of([(0, n) for n in lengths]), Recipe(make("ar")), at_once=1)
+    assert [row for _, row, _ in decode_stream(JOINT, [lane])] == [1, 3, 2, 4, 0, 5]
+
+
+EOS, BLANK = 2, 3
+
+
+def counting_model() -> tuple[FullCanvas, list[int]]:
+    """Writes zeros, and an EOS after the column where a row holds a 1; notes the rows of each call."""
+    calls: list[int] = []
+
+    def network(tokens: Tensor, inside: Tensor) -> Tensor:
+        calls.append(len(tokens))
+        ends = torch.nn.functional.pad(tokens == 1, (1, 0))[:, :-1]
+        return torch.nn.functional.one_hot(torch.where(ends, EOS, 0), 4) * 50.0
+
+    return FullCanvas(network, BLANK, 4), calls
+
+
+def test_a_mixed_job_takes_fewer_calls_than_batches_that_wait_for_their_slowest() -> None:
+    """Blocks of two calls each: A writes four, B and C ask for as many and end in the first, D two, E and F one."""
+    asks = {"A": [0, *[BLANK] * 16], "B": [1, *[BLANK] * 16], "C": [1, *[BLANK] * 16]}
+    asks |= {"D": [0, *[BLANK] * 8], "E": [0, *[BLANK] * 4], "F": [0, *[BLANK] * 4]}
+    recipe = Recipe(make("ar", tau_token=0.0), TokensPerStep(2), block=4, eos_ids=(EOS,))
+    model, calls = counting_model()
+    for pair in ("AB", "CD", "EF"):
+        infogain.decode_lanes(model, [Lane(Canvas.infill([asks[name] for name in pair], BLANK), recipe)])
+    assert len(calls) == 8 + 4 + 2
+    calls.clear()
+    lane = Lane(Canvas.infill(asks.values(), BLANK), recipe, at_once=2)
+    order = ["ABCDEF"[row] for _, row, _ in decode_stream(model, [lane])]
+    assert calls == [2] * 10, "B, C and D fly beside A, then E and F"
+    assert order == list("BCADEF")
+
+
+class Sick(Counting):
+    """Its logits are NaN from the fourth evaluation on."""
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        logits = super().__call__(tokens, context, row, most)
+        return logits * torch.nan if len(self.evaluations) > 3 else logits
+
+
+@pytest.mark.parametrize("sampler", [make("entropy"), make("best-of-n", n=2, base="entropy")], ids=label)
+def test_when_decoding_breaks_off_no_row_is_lost(sampler: Sampler) -> None:
+    lane = Lane(canvas_of(), Recipe(sampler, TokensPerStep(2), block=4), at_once=2)
+    came: dict[int, infogain.Result] = {}
+    with pytest.raises(NumericsError) as caught:
+        came.update((row, result) for _, row, result in decode_stream(Sick(JOINT), [lane]))
+    assert caught.value.partial is not None
+    partial = {row: result for _, row, result in caught.value.partial}
+    assert (sorted(came), sorted(partial)) == ([0, 2, 3], [4, 6]), "the rest had not begun"
+    assert all(alone(JOINT, lane, row).trace == result.trace for row, result in came.items())
+    for row, result in partial.items():
+        single, columns = alone(JOINT, lane, row), int(result.length)
+        written = result.revealed[0, :columns] >= 0
+        assert written.sum() == result.committed > 0
+        assert sampler.copies > 1 or torch.equal(single.tokens[0][written], result.tokens[0, :columns][written])
+        assert single.trace is not None
+        assert result.trace is not None
+        assert result.trace.steps == single.trace.steps[: len(result.trace.steps)] != []
+    with pytest.raises(NumericsError) as caught:
+        infogain.decode_lanes(Sick(JOINT), [lane])
+    assert caught.value.partial is not None
+    assert caught.value.partial[0].forwards.gt(0).tolist() == [True, False, True, True, True, False, True]
+
+
+def finish(batch: Batch) -> dict[int, infogain.Result]:
+    """Runs a batch of one lane to its end."""
+    came = {row: result for _, row, result in batch.leave()}
+    while batch.live:
+        step(batch)
+        came |= {row: result for _, row, result in batch.leave()}
+    return came
+
+
+def step(batch: Batch) -> None:
+    batch.open_blocks()
+    moves = batch.propose()
+    batch.evaluate(moves)
+    batch.transition(moves)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("model", [JOINT, CAUSAL], ids=["bidirectional", "block-causal"])
+@pytest.mark.parametrize("sampler", ALL[::3], ids=label)
+def test_rows_may_be_admitted_while_others_are_decoded(sampler: Sampler, model: Tabular) -> None:
+    """Wider blocks and longer rows among them, and after all others have gone."""
+    block = 2 if model is CAUSAL else None
+    lane = Lane(canvas_of([(2, 3), (0, 2), (1, 4)]), Recipe(sampler, block=block), [1, 2, 3], at_once=2)
+    whole = replace(lane, canvas=lane.canvas.join(canvas_of()), seeds=range(1, 11))
+    batch = Batch(model, [lane], trace=True)
+    step(batch)
+    batch.admit(0, canvas_of(SHAPES[:4]), [4, 5, 6, 7])
+    came = finish(batch)
+    batch.admit(0, rows(canvas_of(), [4, 5, 6]), [8, 9, 10])
+    came |= finish(batch)
+    with pytest.raises(InputError, match="one per row"):
+        batch.admit(0, canvas_of(), [1])
+    assert sorted(came) == list(range(10))
+    for row, result in came.items():
+        single = alone(model, whole, row)
+        assert single.trace == result.trace
+        assert single.cumulative_entropy == result.cumulative_entropy
+        assert single.token_forwards == result.token_forwards
+
+
+@torch.inference_mode()
+def test_what_has_left_is_not_kept() -> None:
+    lane = Lane(canvas_of(SHAPES * 3), Recipe(make("best-of-n", n=2, base="ar"), block=2), at_once=2)
+    batch = Batch(JOINT, [lane], trace=True)
+    queue = batch.runs[0].queue
+    while batch.live:
+        step(batch)
+        assert len(list(batch.leave())) <= 2
+        assert len(queue.flying) <= 2
+        assert len(queue.groups) <= 4
+        assert not queue.finished
+        assert batch.canvas is not None
+        assert len(batch.canvas.length) <= 4
+    assert not queue.groups
+
+
+def operations(batch: Batch, steps: int) -> list[int]:
+    """What the host does in each step, in instructions of the scheduler's own files."""
+    counts: list[int] = []
+    ours = {str(Path(infogain.__file__).parent / f"{name}.py") for name in ("batch", "run", "queue", "request", "lane")}
+
+    def watch(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename not in ours:
+            return None
+        frame.f_trace_opcodes = True
+        counts[-1] += event == "opcode"
+        return watch
+
+    def work() -> None:
+        with torch.inference_mode():
+            for _ in range(steps):
+                counts.append(0)
+                sys.settrace(watch)
+                step(batch)
+                sys.settrace(None)
+                list(batch.leave())
+
+    thread = threading.Thread(target=work)  # whose tracing is its own
+    thread.start()
+    thread.join()
+    return counts
+
+
+def test_a_step_s_work_does_not_grow_with_rows_that_wait_or_have_left() -> None:
+    few, many = (
+        operations(Batch(JOINT, [Lane(canvas_of([(2, 6)] * count), Recipe(make("ar"), block=3), at_once=4)], False), 24)
+        for count in (24, 240)
+    )
+    assert few == many
+    assert few[:6] == few[6:12] == few[18:]
+
+
+@pytest.mark.parametrize("at_once", [0, -1, 2.5])
+def test_the_number_of_places_is_checked(at_once: Any) -> None:
+    with pytest.raises(InputError, match="at_once must be a whole number of at least 1, or unset"):
+        list(decode_stream(JOINT, [Lane(canvas_of(), Recipe(make("ar")), at_once=at_once)]))
+
+
+def test_rows_without_masks_come_at_once_and_take_no_place_from_others() -> None:
+    mask = JOINT.mask_id
+    lane = Lane(Canvas.infill([[0, 1, 2], [0, 1], [mask, mask], [1, mask]], mask), Recipe(make("ar")), at_once=1)
+    came = [(row, int(result.forwards)) for _, row, result in decode_stream(JOINT, [lane])]
+    assert came == [(0, 0), (1, 0), (2, 2), (3, 1)]
