@@ -17,7 +17,7 @@ from torch import Tensor
 from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import ContractError
-from infogain.lane import Group, Lane
+from infogain.lane import Lane
 from infogain.marginals import Deferred, Marginals
 from infogain.models.base import BlockCausal, Denoiser, Masks, Past
 from infogain.move import Move, Verdict
@@ -30,7 +30,11 @@ Logits = TypeVar("Logits", bound=Tensor | Deferred)
 
 def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
     """The step's one read-back to the host: a few numbers per candidate of every lane."""
-    return [Verdict(*numbers) for numbers in torch.cat(list(unread)).tolist()]
+    return [Verdict(*numbers) for numbers in together(unread).tolist()]
+
+
+def together(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
 
 
 class Batch:
@@ -97,7 +101,7 @@ class Batch:
         for run, rows in opening:
             count = len(rows.members)
             own = groups[seen : seen + count]
-            run.count(rows.members, [self._columns(g)[0] - (g.kept if past else 0) for g in own])
+            run.count(rows.members, [g.columns[0] - (g.kept if past else 0) for g in own])
             run.open_blocks(rows, p[seen : seen + count], first_row + seen)
             seen += count
 
@@ -116,11 +120,12 @@ class Batch:
         going = [(run, move) for run, move in moves if move.going]
         if not going:
             return
-        tokens, row = (torch.cat([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "row"))
+        tokens, masked, row = (
+            together([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "masked", "row")
+        )
         groups = [run.groups_of(move, move.going) for run, move in going]
         most = max(count for members in groups for count in Counter(members).values())
         if hasattr(type(self.model), "at_masks"):  # its own: a wrapper that passes attributes on has its own call
-            masked = torch.cat([move.ahead.masked for _, move in going])
             count = sum(run.groups[g].left for (run, _), members in zip(going, groups, strict=True) for g in members)
             model = cast("Masks", self.model)
             logits = self._checked(model.at_masks(tokens, masked, self.context, row, most, count), [count])
@@ -129,7 +134,7 @@ class Batch:
             p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))
         seen = 0
         for (run, move), members in zip(going, groups, strict=True):
-            run.count(members, [self._columns(run.groups[g])[1] for g in members])
+            run.count(members, [run.groups[g].columns[1] for g in members])
             move.p = p[seen : seen + len(members)]
             seen += len(members)
 
@@ -154,9 +159,6 @@ class Batch:
         """Of every lane all rows that have not left."""
         self.park()
         return [run.queue.result(self.calls) for run in self.runs]
-
-    def _columns(self, group: Group) -> tuple[int, int]:
-        return group.columns
 
     def _marginals(self, logits: Tensor, rows: int) -> Marginals:
         return Marginals.of(self._checked(logits, [rows, self.width]), self.model.mask_id)

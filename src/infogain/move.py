@@ -15,7 +15,7 @@ from infogain.marginals import Marginals
 from infogain.objective import immediate_cost
 from infogain.samplers import Sampler
 from infogain.schedule import Schedule
-from infogain.state import Candidates, Draft, State
+from infogain.state import ALL, Candidates, Draft, Index, State
 
 
 class Ends(NamedTuple):
@@ -79,7 +79,8 @@ class Move:
             "no_token": (a.chosen & no_token).any(-1),
             "empty": ~a.chosen.any(-1),
         }
-        return cls(z, a, draft, torch.stack([columns[name].long() for name in Verdict._fields], 1))
+        numbers = [columns[name][:, None] for name in Verdict._fields]
+        return cls(z, a, draft, torch.cat(numbers, 1))  # whole numbers: the parents are
 
     # From here on once the verdicts are known; each worked out and uploaded once.
     @cached_property
@@ -91,12 +92,15 @@ class Move:
         return [m for m, verdict in enumerate(self.verdicts) if verdict.finishes]
 
     @cached_property
-    def going_index(self) -> Tensor:
-        return upload(self.going, self.unread.device)
+    def going_index(self) -> Index:
+        return self._index(self.going)
 
     @cached_property
-    def finishing_index(self) -> Tensor:
-        return upload(self.finishing, self.unread.device)
+    def finishing_index(self) -> Index:
+        return self._index(self.finishing)
+
+    def _index(self, candidates: list[int]) -> Index:
+        return ALL if len(candidates) == len(self.verdicts) else upload(candidates, self.unread.device)
 
     @cached_property
     def ahead(self) -> Draft:

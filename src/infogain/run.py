@@ -18,7 +18,7 @@ from infogain.marginals import Marginals
 from infogain.move import PROMISES, Ends, Move, Verdict
 from infogain.queue import Queue
 from infogain.request import Finished
-from infogain.state import Draft, State
+from infogain.state import ALL, Draft, Index, State
 from infogain.trace import StepEvent
 
 
@@ -141,8 +141,9 @@ class Run:
         groups = [self.groups[g] for g in self.members]
         ending = self.groups_of(move, move.finishing)
         score = self._score(move)
-        going = self._advance(move, score)
+        going, ended = self._advance(move, score), []
         if move.finishing:
+            ended = [torch.arange(len(score), device=self.device)[move.finishing_index]]
             ends = move.draft.draft(move.finishing_index)
             rows = canvas.take(ends.row).write(ends.start, ends.tokens, ends.revealed)
             stopped = [bool(move.verdicts[m].stops) for m in move.finishing]
@@ -159,7 +160,7 @@ class Run:
             a=move.a,
             score=score,
             cost=move.draft.cost,
-            kept=torch.cat([going, move.finishing_index]),
+            kept=torch.cat([*going, *ended]),
             done=self.done,
             total=self.queue.masks,
         )
@@ -186,24 +187,25 @@ class Run:
             opening = Opening(Canvas(tokens, length, rows.mask_id, revealed), members, nothing)
             self._arrive(opening, [False] * len(members))
 
-    def _advance(self, move: Move, score: Tensor) -> Tensor:
+    def _advance(self, move: Move, score: Tensor) -> list[Tensor]:
         """The survivors among candidates whose block goes on become the live state; returns which they are."""
-        going = move.going_index
         if move.p is None:
             self.z, self.members = None, []
-            return going
+            return []
         sizes = [(g, len(list(same))) for g, same in groupby(self.groups_of(move, move.going))]
-        best, places = select(score[going], [size for _, size in sizes], self.sampler.beam)
-        kept = going[best]
-        z_next, parents = move.draft.draft(kept), move.a.parent[kept]
+        best, places = select(score[move.going_index], [size for _, size in sizes], self.sampler.beam)
+        every = torch.arange(len(score), device=self.device)
+        kept = every[move.going_index][best]
+        index = ALL if len(kept) == len(every) else kept
+        z_next = move.draft.draft(index)
         # a NaN score is passed on in the cost, for the next read-back to find
-        z_next = replace(z_next, cost=z_next.cost.where(~score[kept].isnan(), torch.nan))
+        z_next = replace(z_next, cost=z_next.cost.where(~score[index].isnan(), torch.nan))
         self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
         if self.sampler.beam > 1:
             z_next = replace(z_next, seed=self._place_seeds(self.members))
         past = (move.z.p, *move.z.before)[: self.sampler.memory]
-        self.z = z_next.seen(move.p[best], tuple(p[parents] for p in past))
-        return kept
+        self.z = z_next.seen(move.p[best], tuple(p[move.a.parent[kept]] for p in past))
+        return [kept]
 
     def _score(self, move: Move) -> Tensor:
         """The sampler's score of every candidate. [M]
@@ -219,11 +221,11 @@ class Run:
             score[index] = self._worth(move, index, move.draft.draft(index).seen(stand_in))
         return score
 
-    def _worth(self, move: Move, index: Tensor, z_next: State) -> Tensor:
+    def _worth(self, move: Move, index: Index, z_next: State) -> Tensor:
         worth = self.sampler.score(move.z, move.a[index], z_next)
-        if worth.shape != index.shape:
+        if worth.shape != z_next.row.shape:
             raise ContractError(
-                f"score must give one number per candidate, shape {list(index.shape)}; "
+                f"score must give one number per candidate, shape {list(z_next.row.shape)}; "
                 f"{self.sampler.name or type(self.sampler).__name__} gave {list(worth.shape)}."
             )
         return worth.double()

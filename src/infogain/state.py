@@ -15,6 +15,9 @@ from torch.nn.functional import pad
 from infogain.canvas import block_columns
 from infogain.marginals import Marginals
 
+Index = Tensor | slice
+ALL = slice(None)  # rows that need no picking
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -43,8 +46,10 @@ class Draft:
         """Canvas column of each block column. [R, W]"""
         return block_columns(self.start, self.tokens.shape[1])
 
-    def draft(self, index: Tensor | slice) -> Draft:
+    def draft(self, index: Index) -> Draft:
         """The canvases of these rows."""
+        if index is ALL and type(self) is Draft:
+            return self
         return Draft(**{field.name: getattr(self, field.name)[index] for field in fields(Draft)})
 
     def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
@@ -76,7 +81,7 @@ class State(Draft):
 
     def apply(self, a: Candidates, cost: Tensor) -> Draft:
         """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z). [M]"""
-        z = self.draft(a.parent)
+        z = self.draft(ALL if len(a.parent) == len(self.row) else a.parent)  # one each: every hypothesis has some
         return replace(
             z,
             step=z.step + 1,
@@ -103,5 +108,5 @@ class Candidates:
         parent = torch.arange(rows, device=chosen.device).repeat_interleave(n, output_size=rows * n)
         return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1))
 
-    def __getitem__(self, index: Tensor) -> Candidates:
+    def __getitem__(self, index: Index) -> Candidates:
         return Candidates(self.parent[index], self.chosen[index], self.tokens[index])
