@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 from infogain import InputError, UnknownName, samplers
 from infogain.cli import main
+from infogain.evals import numbers
 from infogain.options import plain
-from infogain.studies import STUDIES, load_study, numbers, work
+from infogain.studies import STUDIES, load_study, work
 from infogain.studies.cell import FIGURE, Cell
 from infogain.studies.decoding import batches, lines, run_cell
 from infogain.studies.estimate import seconds

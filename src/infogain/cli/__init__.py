@@ -21,6 +21,7 @@ from infogain.cli import (
     toy,
     view,
 )
+from infogain.cli.eval import eval_
 from infogain.cli.group import CleanGroup
 
 
@@ -51,6 +52,7 @@ for command in (
     drift.drift,
     toy.toy,
     study.study,
+    eval_,
     samplers.samplers,
     recipe.recipe,
     replay.replay,
