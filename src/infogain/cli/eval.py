@@ -135,10 +135,10 @@ def overview() -> Table:
 
 
 def results(runs: list[Run]) -> Table:
-    """One row per run; means are per text."""
+    """One row per run: shares in percent, costs per text."""
     table = plain_table()
     table.add_column("task")
-    for title in ("pass@1 %", "95 %", "texts", "H̃", "forwards", "token-fwd", "bypass", "tokens/s"):
+    for title in ("pass@1", "95 %", "texts", "H̃", "forwards", "token-fw", "bypass", "tok/s"):
         table.add_column(title, justify="right")
     for run in runs:
         found = summary(run.items())

@@ -52,7 +52,7 @@ def equal(gold: str, answer: str) -> bool:
 
 def is_bracketed_list(text: str) -> bool:
     """A point or an interval, and not several numbers."""
-    bare = re.sub(r"\\left|\\right|\s", "", text).rpartition("=")[2]
+    bare = re.sub(r"\\left|\\right|\s|.*=|.*\\in\b", "", text)
     return "," in bare and bare.startswith(("(", "["))
 
 

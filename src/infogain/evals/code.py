@@ -57,12 +57,12 @@ class CodeTask(Task):
         self.unsafe = unsafe
 
     def unfit(self, model: TextModel) -> str | None:
+        if (unknown := super().unfit(model)) or self.unsafe:
+            return unknown
         from infogain.sandbox import ready  # type: ignore[import-not-found, unused-ignore]
 
         reason = ready()
-        if reason is None or self.unsafe:
-            return None
-        return (
+        return reason and (
             f"its programs are run in a sandbox, which cannot be used here: {reason}. On a machine that may be harmed, "
             "--allow-unsafe runs them all the same."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +12,8 @@ from pathlib import Path
 import torch
 
 from infogain import __version__
-from infogain.alphabet import Alphabet
 from infogain.decode import Observer
-from infogain.errors import ContextError, InputError, UnfitModel
+from infogain.errors import InputError, UnfitModel
 from infogain.evals.bypass import BypassCount
 from infogain.evals.protocol import Protocol
 from infogain.evals.runs import TRACES, VERSION, Run, hash_of, run_name
@@ -100,32 +99,23 @@ def prepare(
         "device": str(model.model.device),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    job = pose(task, model, items, every, protocol, described["name"])
+    job = pose(task, model, items, every, protocol)
     seeds = [row_seeds(recipe.seed + seed, len(every)) for seed in range(protocol.seeds)]
     return Plan(task, model, items, job, seeds, protocol, recipe, about)
 
 
-def pose(
-    task: Task, model: TextModel, items: list[Item], every: list[Item], protocol: Protocol, name: str = "the model"
-) -> Job:
+def pose(task: Task, model: TextModel, items: list[Item], every: list[Item], protocol: Protocol) -> Job:
     """A row for each item, its examples before it."""
-    shots = [task.shots_for(item, every, protocol.shots) for item in items]
-    prompts = [task.build(item, shown, protocol.style) for item, shown in zip(items, shots, strict=True)]
-    try:
-        if protocol.style == "infill":
-            return infills(model, [str(prompt) for prompt in prompts])
-        return completions(model, prompts, protocol.length, chat=protocol.style == "chat")
-    except ContextError:
-        raise
-    except InputError as error:
-        if isinstance(model.tokenizer, Alphabet):
-            raise UnfitModel(f"{name} does not know {task.name}: {error}") from error
-        raise
+    free = task.free_examples(every)
+    prompts = [task.build(item, task.shots_for(item, free, protocol.shots), protocol.style) for item in items]
+    if protocol.style == "infill":
+        return infills(model, [str(prompt) for prompt in prompts])
+    return completions(model, prompts, protocol.length, chat=protocol.style == "chat")
 
 
 def evaluate(
     plan: Plan, runs: Path, batch_size: int = 16, traces: bool = False, observe: Observer | None = None
-) -> Iterator[Plain]:
+) -> Generator[Plain, None, None]:
     """Decode what the run lacks; gives each line once it is written."""
     run = Run(runs / plan.name)
     with run.writing(plan.about) as add:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from infogain.alphabet import Alphabet
 from infogain.errors import InputError, UnknownName
 from infogain.evals.protocol import Protocol
 from infogain.evals.source import Hub, Record, find_file, read_file, read_hub
@@ -93,11 +94,16 @@ class Task(ABC):
         return source, items
 
     def style_for(self, tokenizer: Tokenizer) -> str:
-        return "chat" if tokenizer.chats else "plain"
+        """The first of its styles that the checkpoint can take."""
+        return next(style for style in self.styles if style != "chat" or tokenizer.chats)
 
     def unfit(self, model: TextModel) -> str | None:
         """Why this model cannot be asked here; None where it can."""
-        return None
+        if not isinstance(model.tokenizer, Alphabet):
+            return None
+        shown = [self.lead(shot.question) for shot in self.examples()]
+        strange = sorted(set("".join(shown)) - set(model.tokenizer.characters))
+        return f"it does not know the characters {strange}." if strange else None
 
     def protocol(self, tokenizer: Tokenizer, **given: str | int | None) -> Protocol:
         """The task's own settings, under those that are given."""
@@ -109,13 +115,17 @@ class Task(ABC):
         settings: Plain = {"shots": self.shots, **length, **wanted, "style": style}
         return Protocol(**settings)
 
-    def shots_for(self, item: Item, items: Sequence[Item], count: int) -> list[Shot]:
-        """The first examples that are no item of the test and give no answer away."""
-        posed = {_squeezed(each.question) for each in items}
-        free = [s for s in self.examples() if _squeezed(s.question) not in posed and not self.tells(s, item)]
-        if count > len(free):
-            raise InputError(f"{self.name} has {len(free)} examples to show for item {item.id}; got shots={count}.")
-        return free[:count]
+    def free_examples(self, items: Sequence[Item]) -> list[Shot]:
+        """The examples that are no item of the test."""
+        posed = {_squeezed(item.question) for item in items}
+        return [shot for shot in self.examples() if _squeezed(shot.question) not in posed]
+
+    def shots_for(self, item: Item, free: Sequence[Shot], count: int) -> list[Shot]:
+        """The first examples that do not give this item's answer away."""
+        fair = [shot for shot in free if not self.tells(shot, item)]
+        if count > len(fair):
+            raise InputError(f"{self.name} has {len(fair)} examples to show before item {item.id}; got shots={count}.")
+        return fair[:count]
 
     def build(self, item: Item, shots: Sequence[Shot], style: str) -> Prompt:
         """What the model is given."""

@@ -63,11 +63,11 @@ class MBPP(CodeTask):
 def item_of(record: Record) -> Item:
     tests, code = record.texts("test_list"), record.text("code")
     question = "\n".join([record.text("prompt"), "Your code should pass these tests:", "", *tests])
-    extra = {"tests": tests, "imports": record.texts("test_imports"), "name": tested(code, tests)}
+    extra = {"tests": tests, "imports": record.texts("test_imports"), "name": function_of(code, tests)}
     return Item(str(record.whole("task_id")), question, code, extra)
 
 
-def tested(code: str, tests: Sequence[str]) -> str | None:
+def function_of(code: str, tests: Sequence[str]) -> str | None:
     """The function of the solution that the tests call."""
     names = [line[4:].split("(")[0].strip() for line in code.splitlines() if line.startswith("def ")]
     return next((name for name in names if any(f"{name}(" in test for test in tests)), None)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from infogain.evals.source import Record
 from infogain.evals.task import Item, Score, Shot, Task
-from infogain.text import TextModel, Tokenizer
+from infogain.text import TextModel
 from infogain.zoo.alphabet import MASK
 from infogain.zoo.tasks.base import fits
 from infogain.zoo.tasks.sudoku import Sudoku as Grids
@@ -32,13 +32,10 @@ class Sudoku(Task):
     styles = ("infill",)
     shots = 5
 
-    def style_for(self, tokenizer: Tokenizer) -> str:
-        return "infill"
-
     def unfit(self, model: TextModel) -> str | None:
         encode = model.tokenizer.encode
         joined = encode("31") != encode("3") + encode("1")
-        return "a cell must be one token, and its tokenizer joins digits." if joined else None
+        return super().unfit(model) or ("a cell must be one token, and its tokenizer joins digits." if joined else None)
 
     def items(self, data: Path | None = None) -> tuple[str, list[Item]]:
         if data is not None:

@@ -10,7 +10,7 @@ from infogain.alphabet import Alphabet
 from infogain.evals.source import Record
 from infogain.evals.task import Item, Score, Shot, Task
 from infogain.job import Prompt
-from infogain.text import Tokenizer
+from infogain.text import TextModel, Tokenizer
 from infogain.zoo.tasks import Problem
 from infogain.zoo.tasks import Task as ZooKind
 from infogain.zoo.tasks.base import fits
@@ -28,13 +28,12 @@ class ZooTask(Task):
         self.about = kind.about
 
     def style_for(self, tokenizer: Tokenizer) -> str:
-        return "infill" if isinstance(tokenizer, Alphabet) else super().style_for(tokenizer)
+        return "infill" if isinstance(tokenizer, Alphabet) else "chat" if tokenizer.chats else "plain"
 
     def items(self, data: Path | None = None) -> tuple[str, list[Item]]:
         """Drawn, whatever is given for tasks that are read."""
         problems = self.kind.problems(DRAWN, "test")
-        drawn = [Item(str(i), p.canvas, p.solution, {"identity": p.identity}) for i, p in enumerate(problems)]
-        return "drawn by infogain, test split", drawn
+        return "drawn by infogain, test split", [item_of(str(i), problem) for i, problem in enumerate(problems)]
 
     def read(self, records: Sequence[Record]) -> list[Item]:
         raise NotImplementedError("problems of the zoo are drawn")
@@ -43,6 +42,9 @@ class ZooTask(Task):
         if style == "infill":
             return item.question
         return super().build(replace(item, question=self.kind.chat(problem_of(item))), shots, style)
+
+    def unfit(self, model: TextModel) -> str | None:
+        return None
 
     def lead(self, question: str) -> str:
         return f"{question}\n"
@@ -55,5 +57,9 @@ class ZooTask(Task):
         return Score(self.kind.check_chat(problem, text), text.strip() or None)
 
 
+def item_of(name: str, problem: Problem) -> Item:
+    return Item(name, problem.canvas, problem.answer(problem.solution), vars(problem))
+
+
 def problem_of(item: Item) -> Problem:
-    return Problem(item.extra["identity"], item.question, item.gold)
+    return Problem(**item.extra)
