@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from infogain.evals.evaluate import PIECE, Plan, default_for, evaluate, prepare
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.task import Item
-from infogain.evals.tasks import load_task
+from infogain.evals.tasks import TASKS, load_task
 from infogain.samplers import make
 from infogain.schedule import TokensPerStep
 from infogain.text import TextModel
@@ -204,3 +205,17 @@ def test_where_all_agree_the_interval_still_has_a_width() -> None:
     assert found["accuracy_95"][0] == pytest.approx(0.51, abs=0.01)
     assert found["accuracy_95"][1] == pytest.approx(1.0)
     assert found["bypass_rate"] == 6 / 40
+
+
+def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    try:
+        exec(compile(example, "evaluate.md", "exec"), {"__name__": "guide"})
+    finally:
+        TASKS.pop("one-given", None)
+    accuracy, kept = capsys.readouterr().out.split()
+    assert float(accuracy) > 0.5
+    assert kept == "True"
+    assert len(example.splitlines()) < 100
