@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -21,11 +22,13 @@ PROGRAM = "def half(x):\n    return x / 2\n"
 
 
 @pytest.fixture
-def sandbox(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def sandbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """The sandbox's interface over a plain process."""
 
     def run_code(program: str, tests: str = "", *, unsafe: bool = False) -> SimpleNamespace:
-        done = subprocess.run([sys.executable, "-S", "-c", f"{program}\n{tests}"], capture_output=True, timeout=20)
+        (tmp_path / "program.py").write_text(program)
+        (tmp_path / "tests.py").write_text(f"from program import *\n{tests}")
+        done = subprocess.run([sys.executable, "-S", "tests.py"], cwd=tmp_path, capture_output=True, timeout=20)
         return SimpleNamespace(ok=done.returncode == 0, status="passed" if done.returncode == 0 else "failed")
 
     module = ModuleType("infogain.sandbox")
@@ -106,15 +109,15 @@ def test_without_a_sandbox_programs_are_refused_unless_somebody_says_so(sandbox:
         sandbox.__dict__["ready"] = lambda: None
 
 
-def test_a_code_task_hands_the_permission_on(monkeypatch: pytest.MonkeyPatch, sandbox: ModuleType) -> None:
-    asked: list[bool] = []
+def test_a_code_task_names_its_function_and_hands_the_permission_on(sandbox: ModuleType) -> None:
+    asked: list[tuple[str, bool]] = []
 
     def run_code(program: str, tests: str, *, unsafe: bool) -> SimpleNamespace:
-        asked.append(unsafe)
+        asked.append((tests, unsafe))
         return SimpleNamespace(ok=True, status="passed")
 
     sandbox.__dict__["run_code"] = run_code
     tasks: list[CodeTask] = [HumanEval(), HumanEval(unsafe=True)]
     for task in tasks:
-        task.run("", "")
-    assert asked == [False, True]
+        task.run("", "sum", "assert sum(1) == 2")
+    assert asked == [("from program import sum\nassert sum(1) == 2", unsafe) for unsafe in (False, True)]

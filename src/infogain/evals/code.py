@@ -67,9 +67,10 @@ class CodeTask(Task):
             "--allow-unsafe runs them all the same."
         )
 
-    def run(self, code: str, tests: str) -> Score:
-        """Right where the tests run to their end."""
+    def run(self, code: str, name: str | None, tests: str) -> Score:
+        """Right where the tests run to their end; the function `name` is the answer's even where Python has one."""
         from infogain.sandbox import run_code
 
-        outcome = run_code(code, tests, unsafe=self.unsafe)
+        own = f"from program import {name}\n" if name else ""
+        outcome = run_code(code, own + tests, unsafe=self.unsafe)
         return Score(outcome.ok, code, "" if outcome.ok else outcome.status)

@@ -63,7 +63,8 @@ class HumanEval(CodeTask):
         return question
 
     def score(self, item: Item, text: str) -> Score:
-        return self.run(completed(item, text), f"{item.extra['test']}\ncheck({item.extra['entry_point']})\n")
+        name = item.extra["entry_point"]
+        return self.run(completed(item, text), name, f"{item.extra['test']}\ncheck({name})\n")
 
 
 def completed(item: Item, text: str) -> str:

@@ -56,8 +56,8 @@ class MBPP(CodeTask):
         return f"Question: {question}\nAnswer:\n"
 
     def score(self, item: Item, text: str) -> Score:
-        tests = "\n".join([*item.extra["imports"], *item.extra["tests"], ""])
-        return self.run(find_code(text, item.extra["name"]), tests)
+        name = item.extra["name"]
+        return self.run(find_code(text, name), name, "\n".join([*item.extra["imports"], *item.extra["tests"], ""]))
 
 
 def item_of(record: Record) -> Item:
