@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from threading import Thread
 
 import pytest
 
+from infogain import InfoGainError
 from infogain.evals.answers import boxed, equal, last_number, only_number
 from infogain.evals.task import Item, Task
 from infogain.evals.tasks import load_task
@@ -105,6 +107,12 @@ def test_a_thread_can_compare_though_it_gets_no_signals() -> None:
     thread.start()
     thread.join()
     assert found == [True]
+
+
+def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "math_verify", None)
+    with pytest.raises(InfoGainError, match=r"compared by math-verify: pip install 'infogain\[eval\]'"):
+        equal("1", "1")
 
 
 def right(task: Task, gold: str, text: str) -> tuple[bool, str | None]:

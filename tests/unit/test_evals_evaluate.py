@@ -25,7 +25,7 @@ from infogain.zoo.tasks.sudoku import is_grid
 from tests.parity.checkpoints import write_checkpoint
 
 TIMES = ("seconds",)
-TWO = TokensPerStep(2)
+TWO, FOUR = TokensPerStep(2), TokensPerStep(4)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def dream(tmp_path_factory: pytest.TempPathFactory) -> TextModel:
 def plan(model: TextModel, task: str = "zoo:sudoku", recipe: Recipe | None = None, **asked: Any) -> Plan:
     kind = load_task(task)
     protocol = kind.protocol(model.tokenizer, **{"seeds": 1, "limit": 4, **asked})
-    return prepare(kind, model, {"name": "m"}, protocol, recipe or Recipe(make("entropy"), TWO))
+    return prepare(kind, model, {"name": "m"}, protocol, recipe or Recipe(make("entropy"), FOUR))
 
 
 def timeless(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def test_texts_do_not_depend_on_limit_or_seeds(model: TextModel, tmp_path: Path)
 
 
 def test_a_run_goes_on_where_it_stopped_and_grows(model: TextModel, tmp_path: Path) -> None:
-    recipe, size = Recipe(make("info-gain", n=2), TWO), 1
+    recipe, size = Recipe(make("info-gain", n=2), FOUR), 1
     whole = plan(model, recipe=recipe, limit=2 * PIECE + 1)
     timed = list(evaluate(whole, tmp_path / "whole", size))
     stopped = evaluate(whole, tmp_path / "parts", size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from infogain import InfoGainError
+from infogain.evals.answers import boxed
+from infogain.evals.code import find_code
 from infogain.evals.protocol import Protocol
 from infogain.evals.source import Hub, Record, read_file, read_hub
 from infogain.evals.task import Item, Task
@@ -217,6 +220,36 @@ def test_shots_are_turns_of_a_chat_or_texts_before() -> None:
     assert shots[0].answer in plain
     assert task.stops[0] == "\n\nQuestion:"
     assert task.build(item, [], "chat") == [chat[-1]]
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "math500", "humaneval", "mbpp", "countdown", "countdown4"])
+@pytest.mark.parametrize("style", ["chat", "plain"])
+def test_a_prompt_holds_the_question_and_every_example_before_it(name: str, style: str) -> None:
+    task = load_task(name)
+    *shots, asked = task.examples()[:3]
+    prompt = json.dumps(task.build(Item("0", asked.question, ""), shots, style), ensure_ascii=False)
+    shown = [part for shot in shots for part in (shot.question, shot.answer)]
+    places = [prompt.find(json.dumps(text.strip(), ensure_ascii=False)[1:-1]) for text in (*shown, asked.question)]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "math500", "countdown", "countdown4", "countdown5"])
+def test_examples_are_right(name: str) -> None:
+    task = load_task(name)
+    for shot in task.examples():
+        score = task.score(Item("0", shot.question, boxed(shot.answer) or shot.answer), task.reply(shot))
+        assert score.right, shot
+
+
+@pytest.mark.parametrize("name", ["humaneval", "mbpp"])
+def test_examples_of_programs_are_found_and_run(name: str) -> None:
+    task = load_task(name)
+    for shot in task.examples():
+        space: dict[str, Any] = {}
+        exec(find_code(task.reply(shot)), space)
+        for test in re.findall("^assert .*$", shot.question, re.MULTILINE):
+            exec(test, space)
 
 
 def test_sudoku_is_posed_as_a_grid_with_holes() -> None:

@@ -116,8 +116,7 @@ def plan_for(
 
 def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
     run = Run(runs / plan.name)
-    done = {(line["key"]["item"], line["key"]["seed"]) for line in run.items()}
-    tokens = sum(masks(plan.part(piece), plan.model) for piece in plan.pieces(batch_size, done))
+    tokens = sum(masks(plan.part(piece), plan.model) for piece in plan.pieces(batch_size, run.done()))
     with watch(tokens * plan.recipe.sampler.copies, plan.task.name) as observe:
         for _ in evaluate(plan, runs, batch_size, traces, observe):
             pass

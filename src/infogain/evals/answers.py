@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from infogain.errors import InputError
@@ -43,11 +47,11 @@ def equal(gold: str, answer: str) -> bool:
     """Is the answer the gold one, as mathematics? Units may be left out; bases, brackets of a list and unknowns not."""
     if BASE.findall(gold) != BASE.findall(answer) or is_bracketed_list(gold) != is_bracketed_list(answer):
         return False
-    library = _math_verify()
-    ours, theirs = (library.parse(rf"\boxed{{{text}}}", parsing_timeout=_patience()) for text in (gold, answer))
-    if is_equation(theirs) and not is_equation(ours):
-        return False
-    return bool(library.verify(ours, theirs, timeout_seconds=_patience()))
+    with _math_verify() as (library, patience):
+        ours, theirs = (library.parse(rf"\boxed{{{text}}}", parsing_timeout=patience) for text in (gold, answer))
+        if is_equation(theirs) and not is_equation(ours):
+            return False
+        return bool(library.verify(ours, theirs, timeout_seconds=patience))
 
 
 def is_bracketed_list(text: str) -> bool:
@@ -64,18 +68,22 @@ def is_equation(parsed: list[Any]) -> bool:
 
 def final_expression(text: str) -> str | None:
     """The last expression of a text without a box, as math-verify finds it."""
-    found = _math_verify().parse(text, parsing_timeout=_patience())
+    with _math_verify() as (library, patience):
+        found = library.parse(text, parsing_timeout=patience)
     return next((part for part in found if isinstance(part, str)), None)
 
 
-def _patience() -> int | None:
-    """The library keeps time with a signal, which the main thread alone can receive."""
-    return PATIENCE if threading.current_thread() is threading.main_thread() else None
+@contextmanager
+def _math_verify() -> Iterator[tuple[Any, int | None]]:
+    """The library, quiet about answers it cannot make sense of, and the seconds it may take over one.
 
-
-def _math_verify() -> Any:
+    It keeps time with a signal, which the main thread alone can receive.
+    """
     try:
         import math_verify
     except ModuleNotFoundError as error:
         raise InputError("answers in mathematics are compared by math-verify: pip install 'infogain[eval]'.") from error
-    return math_verify
+    logging.getLogger("math_verify").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield math_verify, PATIENCE if threading.current_thread() is threading.main_thread() else None

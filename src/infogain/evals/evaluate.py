@@ -87,6 +87,7 @@ def prepare(
     if len({item.id for item in every}) < len(every):
         raise InputError(f"{source}: the items of {task.name} must have different names; two have the same.")
     items = every[: protocol.limit]
+    seeds = [row_seeds(recipe.seed + seed, len(every)) for seed in range(protocol.seeds)]
     about = {
         "version": VERSION,
         "task": task.name,
@@ -95,13 +96,17 @@ def prepare(
         "recipe": recipe.plain(),
         "recipe_hash": hash_of(recipe.plain()),
         "data": {"source": source, "fingerprint": hash_of([vars(item) for item in every]), "items": len(every)},
+        **_circumstances(model),
+    }
+    return Plan(task, model, items, pose(task, model, items, every, protocol), seeds, protocol, recipe, about)
+
+
+def _circumstances(model: TextModel) -> Plain:
+    return {
         "versions": {"infogain": __version__, "torch": torch.__version__, "python": platform.python_version()},
         "device": str(model.model.device),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    job = pose(task, model, items, every, protocol)
-    seeds = [row_seeds(recipe.seed + seed, len(every)) for seed in range(protocol.seeds)]
-    return Plan(task, model, items, job, seeds, protocol, recipe, about)
 
 
 def pose(task: Task, model: TextModel, items: list[Item], every: list[Item], protocol: Protocol) -> Job:
@@ -119,7 +124,7 @@ def evaluate(
     """Decode what the run lacks; gives each line once it is written."""
     run = Run(runs / plan.name)
     with run.writing(plan.about) as add:
-        done = {(line["key"]["item"], line["key"]["seed"]) for line in run.items()}
+        done = run.done()
         for piece in plan.pieces(batch_size, done):
             for seed, i, text, rest in _decode(plan, piece, batch_size, traces, observe):
                 if (plan.items[i].id, seed) not in done:

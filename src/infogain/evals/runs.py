@@ -85,6 +85,10 @@ class Run:
         """Every finished line, whole ones only."""
         return [_parse(line, self.folder / ITEMS, number) for number, line in enumerate(self._whole(), 1)]
 
+    def done(self) -> set[tuple[str, int]]:
+        """The items and seeds that are finished."""
+        return {(line["key"]["item"], line["key"]["seed"]) for line in self.items()}
+
     def _whole(self) -> list[bytes]:
         path = self.folder / ITEMS
         return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
