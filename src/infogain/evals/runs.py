@@ -13,10 +13,11 @@ RUNS_DIR/NAME/items.jsonl  a line for each item and seed, in the order they were
     score         1 right, 0 wrong
     prompt        what the model was given: a text or messages; text: what it wrote (an infilled text is whole)
     answer        what was read from the text, null if nothing; gold: the right one, as the benchmark has it
+    note          why it is wrong, where that can be said, such as the sandbox's "timeout"; left out otherwise
     cumulative_entropy, forwards, token_forwards, committed    what it cost: H̃, model calls, columns, tokens written
     choices       steps at which a look-ahead sampler could have looked ahead; null for other samplers
     bypassed      those of them that its bypass spared the look-ahead; the bypass rate is Σ bypassed / Σ choices
-    seconds       since the line before it, or since decoding began: they add up to the time the run took
+    seconds       of decoding, since the text before it came out: they add up to the decoding time of the run
     seed          of the row: decoded alone with this seed the text comes out the same
     finish        why it ended: "eos", "stop" or "length"
     trace         path of its trace within the run's folder, where traces were asked for
