@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from infogain.studies import STUDIES, numbers
+from infogain.evals import numbers
+from infogain.studies import STUDIES
 from infogain.studies.cell import Row
 from infogain.studies.overhead import AT_RATE, BYPASS, GREEDY_PART, OFF, SWEEP, bypass_rate
 from infogain.studies.speed import timed

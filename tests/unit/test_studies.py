@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 from infogain import InputError, UnknownName, samplers
 from infogain.cli import main
+from infogain.evals import numbers
 from infogain.options import plain
-from infogain.studies import STUDIES, load_study, numbers, work
+from infogain.studies import STUDIES, load_study, work
 from infogain.studies.cell import FIGURE, Cell
 from infogain.studies.decoding import batches, lines, run_cell
 from infogain.studies.estimate import seconds
@@ -249,8 +250,8 @@ def test_names_that_are_unknown_say_so(tmp_path: Path) -> None:
 
 def test_large_files_are_known_by_their_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Subject(folder).fingerprint
-    monkeypatch.setattr("infogain.studies.subject.WHOLE", 100)
-    monkeypatch.setattr("infogain.studies.subject.END", 50)
+    monkeypatch.setattr("infogain.evals.fingerprint.WHOLE", 100)
+    monkeypatch.setattr("infogain.evals.fingerprint.END", 50)
     assert Subject(folder).fingerprint != whole
 
 

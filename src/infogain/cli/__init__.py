@@ -22,6 +22,7 @@ from infogain.cli import (
     toy,
     view,
 )
+from infogain.cli.eval import eval_
 from infogain.cli.group import CleanGroup
 
 
@@ -53,6 +54,7 @@ for command in (
     toy.toy,
     study.study,
     bench.bench,
+    eval_,
     samplers.samplers,
     recipe.recipe,
     replay.replay,

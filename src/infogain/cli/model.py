@@ -93,11 +93,13 @@ def _sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     return flagged
 
 
-def recipe_for(model: TextModel, settings: Settings, stop_at_eos: bool = True) -> Recipe:
-    """The flags over what suits the model; says so where its blocks are not those it was trained with."""
+def recipe_for(
+    model: TextModel, settings: Settings, stop_at_eos: bool = True, defaults: Recipe | None = None
+) -> Recipe:
+    """The flags over what suits the model, or the defaults; says so where blocks are not those it was trained with."""
     if not stop_at_eos and "eos_ids" in settings.recipe:
         raise InputError("--eos-ids says which tokens end a text; here none does (--ignore-eos, or infill). Drop it.")
-    recipe = as_recipe(settings.over(default_recipe(model.model)), model, stop_at_eos)
+    recipe = as_recipe(settings.over(defaults or default_recipe(model.model)), model, stop_at_eos)
     own = model.model.attention_block
     if own and recipe.block not in (None, own):
         click.echo(f"note: blocks of {recipe.block} columns; the checkpoint was trained with {own}.", err=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from infogain.evals.numbers import mean, pearson
 from infogain.studies.base import Check, Grid, Study
 from infogain.studies.cell import FIGURE, Point, Row
 from infogain.studies.methods import METHODS, TAU, TWINS, VARIANTS, method_points, of_size
-from infogain.studies.numbers import mean, pearson
 from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import SamplersStudy
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from infogain.evals.numbers import line
 from infogain.samplers import InfoGain, InfoGainBeam
 from infogain.studies.base import Check, Grid, Study, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import of_size
-from infogain.studies.numbers import line
 from infogain.studies.paper import MEMORY
 from infogain.studies.plot import figure_legend, nth, tidy
 from infogain.studies.speed import GREEDY, MIB, mib, peaked, timed

@@ -6,11 +6,11 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from infogain.bench.bypass import ForcedBypass
+from infogain.evals.numbers import line, mean
 from infogain.samplers import InfoGain
 from infogain.studies.base import Check, Grid, Study, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, method_cell, of_size
-from infogain.studies.numbers import line, mean
 from infogain.studies.paper import OVERHEAD
 from infogain.studies.plot import BLUE, GREY, ORANGE, nth, tidy
 from infogain.studies.speed import EVERY, GREEDY, timed

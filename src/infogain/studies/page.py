@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from infogain.evals.numbers import mean
 from infogain.options import Plain
-from infogain.studies.numbers import mean
 from infogain.studies.paper import DREAM, JUDGEMENT, SDAR, TRADO, Pair
 from infogain.studies.report import about, load_records, missing
 

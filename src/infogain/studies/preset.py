@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from infogain.evals.numbers import mean
 from infogain.studies.base import Grid, Study, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
-from infogain.studies.numbers import mean
 from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import average, by_task, difference
 from infogain.zoo.tasks import TASKS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from infogain.evals.numbers import half_width, mean, pooled
 from infogain.studies.base import Check, Grid, Study, accuracy, percent
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
-from infogain.studies.numbers import half_width, mean, pooled
 from infogain.studies.plot import BLUE, RED, figure_legend, tidy
 from infogain.zoo.tasks import TASKS
 

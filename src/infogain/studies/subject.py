@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,10 @@ import torch
 from infogain.alphabet import FILE as ALPHABET_FILE
 from infogain.alphabet import Alphabet
 from infogain.bench import Bench
-from infogain.errors import InputError
+from infogain.evals.fingerprint import fingerprint
 from infogain.load import as_device, find_checkpoint, load
 from infogain.text import TextModel
 from infogain.zoo.folder import load_zoo_model
-
-WHOLE = 64 * 2**20  # files up to this size are hashed whole; of larger ones both ends
-END = 2**20
 
 
 class Subject:
@@ -32,16 +28,7 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of configuration and weights, from the files alone."""
-        files = sorted([*self.folder.glob("config.json"), *self.folder.glob("*.safetensors")])
-        if not files:
-            raise InputError(f"a model folder holds config.json and *.safetensors; {self.folder} holds neither.")
-        digest = blake2b(digest_size=12)
-        for path in files:
-            digest.update(f"{path.name} {path.stat().st_size} ".encode())
-            for part in _parts(path):
-                digest.update(part)
-        return digest.hexdigest()
+        return fingerprint(self.folder)
 
     @cached_property
     def zoo(self) -> tuple[Any, Alphabet]:
@@ -55,12 +42,3 @@ class Subject:
     @cached_property
     def text(self) -> TextModel:
         return load(self.folder, device=self.device)
-
-
-def _parts(path: Path) -> list[bytes]:
-    if path.stat().st_size <= WHOLE:
-        return [path.read_bytes()]
-    with path.open("rb") as file:
-        first = file.read(END)
-        file.seek(-END, 2)
-        return [first, file.read(END)]

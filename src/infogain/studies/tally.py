@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from infogain.evals.numbers import clustered, half_width, mean
 from infogain.options import Plain
 from infogain.studies.cell import Cell
-from infogain.studies.numbers import clustered, half_width, mean
 from infogain.zoo.tasks import Problem, load_task
 
 COSTS = ("cumulative_entropy", "forwards", "token_forwards", "committed")

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from infogain.decode import Observer
+from infogain.evals.bypass import decisions, gamma_of
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.samplers import LookAhead
-from infogain.schedule import TokensPerStep
 from infogain.trace import StepEvent
 
 LEVELS = tuple(i / 100 for i in range(101))  # of the quantiles of J
@@ -22,9 +21,8 @@ class Watch:
     """An observer of one decode after another."""
 
     def __init__(self, recipe: Recipe, keep: tuple[str, ...]) -> None:
-        sampler, schedule = recipe.sampler, recipe.schedule
-        self.gamma = sampler.gamma if isinstance(sampler, LookAhead) else None
-        self.k = schedule.k if isinstance(schedule, TokensPerStep) else 1
+        sampler = recipe.sampler
+        self.gamma = gamma_of(recipe)
         self.paths: list[tuple[int, list[float], list[Tensor]]] | None = None
         if "path" in keep and sampler.beam == sampler.copies == 1:
             self.paths = []
@@ -40,18 +38,11 @@ class Watch:
 
     def __call__(self, event: StepEvent) -> None:
         if self.gamma is not None:
-            self.counts.append(self._count(event, self.gamma))
+            self.counts.append(decisions(event, self.gamma).sum(-1))
         if self.scores is not None:
             self.scores.append(event.score[event.kept])
         if self.paths is not None:
             self._follow(event)
-
-    def _count(self, event: StepEvent, gamma: float) -> Tensor:
-        z, a = event.z, event.a
-        going = z.left > self.k  # a last step has nothing to choose
-        pinned = (z.masked & (z.p.confidence > gamma)).sum(-1) >= self.k
-        alone = torch.zeros_like(z.left).index_add(0, a.parent, torch.ones_like(a.parent)) == 1
-        return torch.stack([going.sum(), (going & pinned).sum(), (going & alone).sum()])
 
     def _follow(self, event: StepEvent) -> None:
         """Mean H̃ over all rows, finished ones included, after each step."""

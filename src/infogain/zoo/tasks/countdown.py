@@ -36,7 +36,7 @@ class Countdown(Task):
 
     def right(self, problem: Problem, text: str) -> bool:
         steps = re.fullmatch(f"{STEP},{STEP}", problem.answer(text))
-        return steps is not None and reaches(problem, [steps.groups()[:4], steps.groups()[4:]])
+        return steps is not None and reaches(*question(problem), [steps.groups()[:4], steps.groups()[4:]])
 
     def chat(self, problem: Problem) -> str:
         numbers, target = question(problem)
@@ -47,7 +47,7 @@ class Countdown(Task):
 
     def check_chat(self, problem: Problem, reply: str) -> bool:
         found = re.findall(f"(?<![0-9]){STEP}[,;\n]+{STEP}(?![0-9])", re.sub(r"[ $]", "", reply).replace("×", "*"))
-        return bool(found) and reaches(problem, [found[-1][:4], found[-1][4:]])
+        return bool(found) and reaches(*question(problem), [found[-1][:4], found[-1][4:]])
 
 
 def combine(rng: Random, a: int, b: int) -> tuple[str, int]:
@@ -69,9 +69,8 @@ def question(problem: Problem) -> tuple[list[int], int]:
     return numbers, target
 
 
-def reaches(problem: Problem, steps: list[tuple[str, ...]]) -> bool:
+def reaches(numbers: list[int], target: int, steps: list[tuple[str, ...]]) -> bool:
     """Every step is true and spends numbers that are there; the target is all that is left."""
-    numbers, target = question(problem)
     have = Counter(numbers)
     for a, sign, b, c in steps:
         have.subtract([int(a), int(b)])

@@ -34,16 +34,20 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def clustered(hits: Sequence[int], trials: int) -> tuple[float, float, float]:
-    """Share of hits and its 95 % interval: of each problem, how many of its `trials` decodes were right.
+def interval(shares: Sequence[float]) -> tuple[float, float, float]:
+    """The mean of the problems' shares and its 95 % interval.
 
-    Normal, over the problems' means. Where all agree that has no width, and Wilson's, with one trial per problem, has.
+    Normal, over the problems. Where all agree that has no width, and Wilson's, with one trial per problem, has.
     """
-    shares = [count / trials for count in hits]
     share, half = mean(shares), half_width(shares)
     if half == 0:
-        return share, *wilson(share, len(hits))
+        return share, *wilson(share, len(shares))
     return share, max(0.0, share - half), min(1.0, share + half)
+
+
+def clustered(hits: Sequence[int], trials: int) -> tuple[float, float, float]:
+    """Share of hits and its 95 % interval: of each problem, how many of its `trials` decodes were right."""
+    return interval([count / trials for count in hits])
 
 
 def pooled(errors: Sequence[float]) -> float:

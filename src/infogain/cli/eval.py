@@ -1,0 +1,157 @@
+"""`infogain eval`: benchmarks, scored, in runs that go on where they stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.generate import masks
+from infogain.cli.layout import plain_table
+from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
+from infogain.cli.progress import watch
+from infogain.errors import InputError, UnfitModel
+from infogain.evals.code import CodeTask
+from infogain.evals.evaluate import Plan, default_for, evaluate, prepare
+from infogain.evals.fingerprint import fingerprint
+from infogain.evals.protocol import STYLES
+from infogain.evals.runs import Run
+from infogain.evals.summary import summary
+from infogain.evals.task import Task
+from infogain.evals.tasks import TASKS, load_task
+from infogain.load import find_checkpoint
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.text import TextModel
+
+COUNT = click.IntRange(min=1)
+
+
+@click.command("eval")
+@click.argument("names", nargs=-1, metavar="[TASK]...")
+@model_flags
+@click.option("--data", type=click.Path(exists=True, path_type=Path), help="folder with the benchmarks' own files")
+@click.option(
+    "--runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"), show_default=True, help="folder"
+)
+@click.option("--shots", type=click.IntRange(min=0), help="worked examples before each problem; unset: the task's own")
+@click.option("--style", metavar=f"[{'|'.join(STYLES)}]", help="how it is posed; unset: what suits task and checkpoint")
+@click.option("--length", type=COUNT, help="tokens to write; unset: the task's own")
+@click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5")
+@click.option("--limit", type=COUNT, help="problems, from the first on; unset: all")
+@click.option("--batch-size", type=COUNT, default=16, show_default=True, help="texts decoded together")
+@click.option("--traces", is_flag=True, help="keep a trace of each text for the viewer")
+@click.option("--allow-unsafe", is_flag=True, help="run generated programs even where there is no sandbox for them")
+@settings_flags
+def eval_(
+    names: tuple[str, ...],
+    source: Source,
+    data: Path | None,
+    runs: Path,
+    batch_size: int,
+    traces: bool,
+    allow_unsafe: bool,
+    settings: Settings,
+    **asked: str | int | None,
+) -> None:
+    """Ask a model benchmarks and score its answers. Without a TASK: those there are.
+
+    What is finished is kept in RUNS/NAME/items.jsonl, line by line. The same command goes on where it was
+    interrupted; another recipe, model or way of posing is another run; more seeds or a higher limit extend one.
+
+    \b
+    Examples:
+      infogain eval
+      infogain eval zoo:countdown zoo:sudoku --seeds 1 --limit 50
+      infogain eval gsm8k math500 --model ./dream --recipe recipes/info-gain-reasoning.toml
+      infogain eval sudoku countdown --model ./dream --recipe recipes/info-gain-planning.toml --data ./benchmarks
+      infogain eval humaneval --model ./sdar --length 512 --sampler entropy -k 2
+    """
+    console = Console(highlight=False, markup=False)
+    if not names:
+        console.print(overview())
+        return
+    settings.over(Recipe())  # a mistake is found now, not after the model is loaded
+    tasks = [chosen(name, allow_unsafe) for name in dict.fromkeys(names)]
+    if data and not any(task.files for task in tasks):
+        raise InputError(f"--data is for tasks that are read from files; {', '.join(names)} are drawn. Drop it.")
+    model, described = source.load(), describe(source)
+    plans, unfit = list[Plan](), list[str]()
+    for task in tasks:
+        try:
+            plans.append(plan_for(task, model, described, settings, data, asked))
+        except UnfitModel as error:
+            unfit.append(str(error))
+    if not plans:
+        raise InputError(" ".join(unfit))
+    finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
+    console.print(results(finished))
+    for line in [*(f"{run.about['task']} → {run.folder}" for run in finished), *(f"skipped: {why}" for why in unfit)]:
+        console.print(line, soft_wrap=True)
+
+
+def chosen(name: str, allow_unsafe: bool) -> Task:
+    task = load_task(name)
+    return type(task)(unsafe=True) if allow_unsafe and isinstance(task, CodeTask) else task
+
+
+def describe(source: Source) -> Plain:
+    """The model in run.json."""
+    name = source.name or DEFAULT
+    loading = {"dtype": source.dtype, "cache": source.cache, "revision": source.revision}
+    return {"name": name, "fingerprint": fingerprint(find_checkpoint(name, source.revision)), **loading}
+
+
+def plan_for(
+    task: Task, model: TextModel, described: Plain, settings: Settings, data: Path | None, asked: Plain
+) -> Plan:
+    protocol = task.protocol(model.tokenizer, **asked)
+    stops = protocol.style != "infill"
+    recipe = recipe_for(model, settings, stops, default_for(task, protocol, model))
+    return prepare(task, model, described, protocol, recipe, data if task.files else None)
+
+
+def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
+    run = Run(runs / plan.name)
+    tokens = sum(masks(plan.part(piece), plan.model) for piece in plan.pieces(batch_size, run.done()))
+    with watch(tokens * plan.recipe.sampler.copies, plan.task.name) as observe:
+        for _ in evaluate(plan, runs, batch_size, traces, observe):
+            pass
+    return run
+
+
+def overview() -> Table:
+    table = plain_table()
+    for title in ("task", "shots", "length", "what it asks"):
+        table.add_column(title, overflow="fold")
+    for task in TASKS.values():
+        length = "holes" if task.styles[0] == "infill" else str(task.length)
+        table.add_row(task.name, str(task.shots), length, task.about)
+    return table
+
+
+def results(runs: list[Run]) -> Table:
+    """One row per run: shares in percent, costs per text."""
+    table = plain_table()
+    table.add_column("task")
+    for title in ("pass@1", "95 %", "texts", "H̃", "forwards", "token-fw", "bypass", "tok/s"):
+        table.add_column(title, justify="right")
+    for run in runs:
+        found = summary(run.items())
+        low, high = found["accuracy_95"]
+        bypass, speed = found["bypass_rate"], found["tokens_per_second"]
+        table.add_row(
+            run.about["task"],
+            f"{100 * found['accuracy']:.1f}",
+            f"{100 * low:.1f}–{100 * high:.1f}",
+            f"{found['problems']}×{found['seeds']}",
+            f"{found['entropy']:.2f}",
+            f"{found['forwards']:.1f}",
+            f"{found['token_forwards']:.0f}",
+            "–" if bypass is None else f"{bypass:.0%}",
+            "–" if speed is None else f"{speed:.0f}",
+        )
+    return table

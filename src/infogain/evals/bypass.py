@@ -1,0 +1,58 @@
+"""How often the bypass spared a look-ahead: counted on the device step by step, read when a text is done."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import torch
+from torch import Tensor
+
+from infogain.recipe import Recipe
+from infogain.samplers import LookAhead
+from infogain.trace import StepEvent
+
+
+def gamma_of(recipe: Recipe) -> float | None:
+    """The threshold of the bypass; only samplers that look ahead have one."""
+    return recipe.sampler.gamma if isinstance(recipe.sampler, LookAhead) else None
+
+
+def decisions(event: StepEvent, gamma: float) -> Tensor:
+    """Of each hypothesis: there was something to choose, all of it was pinned, one candidate was left. [3, R]"""
+    z, a = event.z, event.a
+    budget = torch.zeros_like(z.left).index_put((a.parent,), a.chosen.sum(-1))  # K_t, the same for all its candidates
+    going = z.left > budget
+    pinned = (z.masked & (z.p.confidence > gamma)).sum(-1) >= budget
+    alone = torch.zeros_like(z.left).index_add(0, a.parent, torch.ones_like(a.parent)) == 1
+    return torch.stack([going, going & pinned, going & alone])
+
+
+class BypassCount:
+    """An observer that keeps count for each row of a job, whatever batches it is decoded in: rows differ by seed."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.gamma = gamma_of(recipe)
+        self.unread: list[tuple[list[int], Tensor, Tensor]] = []
+        self.counts: dict[int, list[int]] = defaultdict(lambda: [0, 0])  # by seed: choices, of them bypassed
+
+    def __call__(self, event: StepEvent) -> None:
+        if self.gamma is not None:
+            self.unread.append((event.prompt, event.z.seed, decisions(event, self.gamma)[:2]))
+
+    def take(self, seed: int) -> tuple[int | None, int | None]:
+        """Choices and bypassed ones of the row with this seed, which is finished."""
+        if self.gamma is None:
+            return None, None
+        for prompts, seeds, flags in self.unread:
+            self._read(prompts, seeds.tolist(), flags.tolist())
+        self.unread.clear()
+        choices, bypassed = self.counts.pop(seed, [0, 0])
+        return choices, bypassed
+
+    def _read(self, prompts: list[int], seeds: list[int], flags: list[list[bool]]) -> None:
+        """Hypotheses of a beam count for their prompt, whose seed the first of them has."""
+        own: dict[int, int] = {}
+        for prompt, seed, going, pinned in zip(prompts, seeds, *flags, strict=True):
+            count = self.counts[own.setdefault(prompt, seed)]
+            count[0] += going
+            count[1] += pinned

@@ -1,0 +1,187 @@
+"""From a task and a model to a run: every item from every seed, decoded, scored, and written down at once."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+
+from infogain import __version__
+from infogain.decode import Observer
+from infogain.errors import InputError, UnfitModel
+from infogain.evals.bypass import BypassCount
+from infogain.evals.protocol import Protocol
+from infogain.evals.runs import TRACES, VERSION, Run, hash_of, run_name
+from infogain.evals.task import Item, Task
+from infogain.generate import Generation, default_recipe, stream
+from infogain.job import Job, completions, infills
+from infogain.noise import row_seeds
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.text import TextModel
+from infogain.trace import StepEvent
+
+PIECE = 4  # batches decoded as one job
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is to be decoded, and what run.json will say of it."""
+
+    task: Task
+    model: TextModel
+    items: list[Item]  # those wanted
+    job: Job  # a row for each of them
+    seeds: list[list[int]]  # of the rows, for each seed
+    protocol: Protocol
+    recipe: Recipe
+    about: Plain
+
+    @property
+    def name(self) -> str:
+        return run_name(self.about)
+
+    def pieces(self, batch_size: int, done: set[tuple[str, int]]) -> Iterator[list[tuple[int, int]]]:
+        """The (seed, number of the item) pairs of each job that has something missing.
+
+        A job is decoded whole even where a part of it is done: then its rows stand in the same batches as they would
+        have without the interruption, and come out equal to the last digit.
+        """
+        every = [(seed, i) for seed in range(self.protocol.seeds) for i in range(len(self.items))]
+        for first in range(0, len(every), PIECE * batch_size):
+            piece = every[first : first + PIECE * batch_size]
+            if any((self.items[i].id, seed) not in done for seed, i in piece):
+                yield piece
+
+    def part(self, piece: Sequence[tuple[int, int]]) -> Job:
+        return replace(
+            self.job,
+            prompts=[self.job.prompts[i] for _, i in piece],
+            rows=[self.job.rows[i] for _, i in piece],
+        )
+
+
+def default_for(task: Task, protocol: Protocol, model: TextModel) -> Recipe:
+    """What suits the model, with one block for planning and infilling, unless the model has blocks of its own."""
+    recipe = default_recipe(model.model)
+    whole = (task.one_block or protocol.style == "infill") and not model.model.attention_block
+    return replace(recipe, block=None) if whole else recipe
+
+
+def prepare(
+    task: Task, model: TextModel, described: Plain, protocol: Protocol, recipe: Recipe, data: Path | None = None
+) -> Plan:
+    """Read the items and pose them; a model that cannot be asked is found out here.
+
+    described  the model in run.json: its name, and what else tells it from others
+    data       folder or file of the benchmark; unset: the hub
+    """
+    if reason := task.unfit(model):
+        raise UnfitModel(f"{described['name']} cannot be asked {task.name}: {reason}")
+    source, every = task.items(data)
+    if len({item.id for item in every}) < len(every):
+        raise InputError(f"{source}: the items of {task.name} must have different names; two have the same.")
+    items = every[: protocol.limit]
+    seeds = [row_seeds(recipe.seed + seed, len(every)) for seed in range(protocol.seeds)]
+    about = {
+        "version": VERSION,
+        "task": task.name,
+        "model": described,
+        "protocol": protocol.plain(),
+        "recipe": recipe.plain(),
+        "recipe_hash": hash_of(recipe.plain()),
+        "data": {"source": source, "fingerprint": hash_of([vars(item) for item in every]), "items": len(every)},
+        **_circumstances(model),
+    }
+    return Plan(task, model, items, pose(task, model, items, every, protocol), seeds, protocol, recipe, about)
+
+
+def _circumstances(model: TextModel) -> Plain:
+    return {
+        "versions": {"infogain": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        "device": str(model.model.device),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def pose(task: Task, model: TextModel, items: list[Item], every: list[Item], protocol: Protocol) -> Job:
+    """A row for each item, its examples before it."""
+    free = task.free_examples(every)
+    prompts = [task.build(item, task.shots_for(item, free, protocol.shots), protocol.style) for item in items]
+    if protocol.style == "infill":
+        return infills(model, [str(prompt) for prompt in prompts])
+    return completions(model, prompts, protocol.length, chat=protocol.style == "chat")
+
+
+def evaluate(
+    plan: Plan, runs: Path, batch_size: int = 16, traces: bool = False, observe: Observer | None = None
+) -> Generator[Plain, None, None]:
+    """Decode what the run lacks; gives each line once it is written."""
+    run = Run(runs / plan.name)
+    with run.writing(plan.about) as add:
+        done = run.done()
+        for piece in plan.pieces(batch_size, done):
+            for seed, i, text, rest in _decode(plan, piece, batch_size, traces, observe):
+                if (plan.items[i].id, seed) not in done:
+                    line = _line(plan, i, seed, text, rest)
+                    if traces and text.trace is not None:
+                        line["trace"] = _keep_trace(run, i, seed, text)
+                    add(line)
+                    yield line
+
+
+def _decode(
+    plan: Plan, piece: list[tuple[int, int]], batch_size: int, traces: bool, observe: Observer | None
+) -> Iterator[tuple[int, int, Generation, Plain]]:
+    """Each text as it comes, with its time and what the bypass did."""
+    count = BypassCount(plan.recipe)
+
+    def watch(event: StepEvent) -> None:
+        count(event)
+        if observe:
+            observe(event)
+
+    seeds = [plan.seeds[seed][i] for seed, i in piece]
+    stops = plan.task.stops if plan.protocol.style == "plain" else ()
+    began = time.perf_counter()
+    for at, text in stream(plan.model, plan.part(piece), plan.recipe, stops, seeds, batch_size, watch, traces):
+        seconds = time.perf_counter() - began
+        choices, bypassed = count.take(text.seed)
+        yield *piece[at], text, {"choices": choices, "bypassed": bypassed, "seconds": round(seconds, 6)}
+        began = time.perf_counter()
+
+
+def _line(plan: Plan, i: int, seed: int, text: Generation, rest: Plain) -> Plain:
+    """As `infogain.evals.runs` describes it."""
+    item = plan.items[i]
+    score = plan.task.score(item, text.text)
+    return {
+        "key": {"task": plan.task.name, "item": item.id, "seed": seed, "recipe": plan.about["recipe_hash"]},
+        "score": int(score.right),
+        "prompt": text.prompt,
+        "text": text.text,
+        "answer": score.answer,
+        "gold": item.gold,
+        **({"note": score.note} if score.note else {}),
+        "cumulative_entropy": text.cumulative_entropy,
+        "forwards": text.forwards,
+        "token_forwards": text.token_forwards,
+        "committed": text.committed,
+        **rest,
+        "seed": text.seed,
+        "finish": text.finish,
+    }
+
+
+def _keep_trace(run: Run, i: int, seed: int, text: Generation) -> str:
+    """Before the line that names it."""
+    (run.folder / TRACES).mkdir(exist_ok=True)
+    path = run.folder / TRACES / f"{i:05}-{seed}.jsonl"
+    assert text.trace is not None
+    text.trace.save(path)
+    return str(path.relative_to(run.folder))

@@ -1,0 +1,44 @@
+"""The tasks, by name."""
+
+from __future__ import annotations
+
+from infogain.errors import UnknownName
+from infogain.evals.task import Task
+from infogain.evals.tasks.countdown import Countdown
+from infogain.evals.tasks.gsm8k import GSM8K
+from infogain.evals.tasks.humaneval import HumanEval
+from infogain.evals.tasks.math500 import Math500
+from infogain.evals.tasks.mbpp import MBPP
+from infogain.evals.tasks.sudoku import Sudoku
+from infogain.evals.tasks.zoo import ZooTask
+from infogain.zoo.tasks import TASKS as ZOO
+
+TASKS: dict[str, Task] = {}
+
+
+def register(task: Task) -> Task:
+    if task.name in TASKS:
+        raise ValueError(f"task {task.name!r} is registered twice")
+    TASKS[task.name] = task
+    return task
+
+
+for _task in (
+    GSM8K(),
+    Math500(),
+    HumanEval(),
+    MBPP(),
+    Sudoku(),
+    *map(Countdown, (3, 4, 5)),
+    *map(ZooTask, ZOO.values()),
+):
+    register(_task)
+
+
+def load_task(name: str) -> Task:
+    if name not in TASKS:
+        raise UnknownName("task", name, TASKS)
+    return TASKS[name]
+
+
+__all__ = ["TASKS", "load_task", "register"]

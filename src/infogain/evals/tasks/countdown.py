@@ -1,0 +1,93 @@
+"""Countdown: reach a target from three, four or five numbers, each used once.
+
+15,44,79,50 (the last is the target) → 44-15=29,79-29=50
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from infogain.evals.source import Record
+from infogain.evals.task import Item, Score, Shot, Task
+from infogain.zoo.tasks.countdown import STEP, combine, reaches
+
+DRAWN = 1000  # problems, where no file is given
+EXAMPLES = 16
+LARGEST, TARGETS = 100, range(10, 101)
+RUN = re.compile(rf"(?<![0-9.]){STEP}(?:,{STEP})*(?![0-9]|\.[0-9])")
+RULE = "Use each of the first {count} numbers once, with + - * /, in steps that reach the last number."
+
+
+class Countdown(Task):
+    """Right where each step is true and spends numbers that are there, and the target is all that is left."""
+
+    shots = 3
+    length = 48
+    one_block = True
+    stops = ("\n",)
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.name = "countdown" if count == 3 else f"countdown{count}"
+        self.about = f"reach a target from {count} numbers"
+        self.files = (f"{self.name}.jsonl",)
+
+    def items(self, data: Path | None = None) -> tuple[str, list[Item]]:
+        if data is not None:
+            return super().items(data)
+        drawn = draw(self.count, DRAWN, "items")
+        return "drawn by infogain", [Item(str(i), shot.question, shot.answer) for i, shot in enumerate(drawn)]
+
+    def read(self, records: Sequence[Record]) -> list[Item]:
+        return [self._item(str(i), record) for i, record in enumerate(records)]
+
+    def _item(self, name: str, record: Record) -> Item:
+        question = record.text("input")
+        if not re.fullmatch(rf"[0-9]+(,[0-9]+){{{self.count}}}", question):
+            raise record.wrong("input", f"{self.count} numbers and the target, with commas between them")
+        return Item(name, question, record.text("output"))
+
+    def examples(self) -> list[Shot]:
+        return draw(self.count, EXAMPLES, "examples")
+
+    def tells(self, shot: Shot, item: Item) -> bool:
+        """The same numbers in another order are the same problem."""
+        return sorted(shot.question.split(",")) == sorted(item.question.split(","))
+
+    def chat(self, question: str) -> str:
+        return f"{RULE.format(count=self.count)} Answer with the steps only.\nInput: {question}"
+
+    def lead(self, question: str) -> str:
+        return f"{RULE.format(count=self.count)}\nInput: {question}\nOutput: "
+
+    def score(self, item: Item, text: str) -> Score:
+        *numbers, target = map(int, item.question.split(","))
+        runs = [found[0] for found in RUN.finditer(re.sub(r"[ $]", "", text).replace("×", "*"))]
+        if not runs:
+            return Score(False, None)
+        return Score(reaches(numbers, target, re.findall(STEP, runs[-1])), runs[-1])
+
+
+def draw(count: int, problems: int, purpose: str) -> list[Shot]:
+    """Different problems, the same for ever."""
+    rng, found = Random(f"countdown {count} {purpose}"), dict[str, Shot]()
+    while len(found) < problems:
+        shot = _attempt(rng, count)
+        if shot is not None:
+            found.setdefault(shot.question, shot)
+    return list(found.values())
+
+
+def _attempt(rng: Random, count: int) -> Shot | None:
+    """Join two of the numbers at random until one is left; it must be a target."""
+    numbers = [rng.randint(1, LARGEST) for _ in range(count)]
+    left, steps = list(numbers), []
+    while len(left) > 1:
+        rng.shuffle(left)
+        step, value = combine(rng, left.pop(), left.pop())
+        left.append(value)
+        steps.append(step)
+    return Shot(",".join(map(str, [*numbers, left[0]])), ",".join(steps)) if left[0] in TARGETS else None

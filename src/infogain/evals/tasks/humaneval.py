@@ -1,0 +1,76 @@
+"""HumanEval: the body of a Python function, from its signature and docstring.
+
+def truncate_number(number: float) -> float: … Return the decimal part of the number. → return number % 1.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from infogain.evals.code import CodeTask, as_body, defines, find_code, longest_code
+from infogain.evals.source import Hub, Record
+from infogain.evals.task import Item, Score, Shot
+
+EXAMPLES = (
+    (
+        'def double_all(numbers: list) -> list:\n    """ Return a list with each number doubled. """\n',
+        "    return [2 * number for number in numbers]\n",
+    ),
+    (
+        'def is_shouting(text: str) -> bool:\n    """ Is every letter of the text a capital, and is there one? """\n',
+        "    return text.isupper()\n",
+    ),
+    (
+        'def count_days(hours: int) -> int:\n    """ How many whole days are in this many hours? """\n',
+        "    return hours // 24\n",
+    ),
+)
+
+
+class HumanEval(CodeTask):
+    """Right where the benchmark's own tests pass: prompt, completion, tests, check(entry_point)."""
+
+    name = "humaneval"
+    about = "complete a Python function"
+    files = ("humaneval.jsonl", "HumanEval.jsonl")
+    hub = Hub("openai/openai_humaneval")
+    stops = ("\ndef ", "\nclass ", "\nif __name__", "\nprint(", "\n#", "\n@", "\n```")
+
+    def read(self, records: Sequence[Record]) -> list[Item]:
+        return [
+            Item(
+                record.text("task_id"),
+                record.text("prompt"),
+                record.text("canonical_solution"),
+                {"test": record.text("test"), "entry_point": record.text("entry_point")},
+            )
+            for record in records
+        ]
+
+    def examples(self) -> list[Shot]:
+        return [Shot(*pair) for pair in EXAMPLES]
+
+    def chat(self, question: str) -> str:
+        return (
+            "Complete this Python function. Answer with the whole function, and nothing else, in one block.\n"
+            f"```python\n{question.strip()}\n```"
+        )
+
+    def reply(self, shot: Shot) -> str:
+        return f"```python\n{shot.question}{shot.answer}```"
+
+    def lead(self, question: str) -> str:
+        return question
+
+    def score(self, item: Item, text: str) -> Score:
+        name = item.extra["entry_point"]
+        return self.run(completed(item, text), name, f"{item.extra['test']}\ncheck({name})\n")
+
+
+def completed(item: Item, text: str) -> str:
+    """The prompt with the answer in its place, be that a body or the function once more."""
+    prompt, name = item.question, item.extra["entry_point"]
+    code = find_code(text, name)
+    if defines(code, name):
+        return prompt[: prompt.rindex(f"def {name}")] + code  # imports and helpers of the prompt stay
+    return prompt + longest_code(as_body(code if "```" in text else text), before=prompt)

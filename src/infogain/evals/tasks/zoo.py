@@ -1,0 +1,65 @@
+"""The zoo's own tasks: as canvases for its models, in their chat form for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from infogain.alphabet import Alphabet
+from infogain.evals.source import Record
+from infogain.evals.task import Item, Score, Shot, Task
+from infogain.job import Prompt
+from infogain.text import TextModel, Tokenizer
+from infogain.zoo.tasks import Problem
+from infogain.zoo.tasks import Task as ZooKind
+from infogain.zoo.tasks.base import fits
+
+DRAWN = 500  # problems of the test split
+
+
+class ZooTask(Task):
+    one_block = True
+    styles = ("infill", "chat", "plain")
+
+    def __init__(self, kind: ZooKind) -> None:
+        self.kind = kind
+        self.name = f"zoo:{kind.name}"
+        self.about = kind.about
+
+    def style_for(self, tokenizer: Tokenizer) -> str:
+        return "infill" if isinstance(tokenizer, Alphabet) else "chat" if tokenizer.chats else "plain"
+
+    def items(self, data: Path | None = None) -> tuple[str, list[Item]]:
+        """Drawn, whatever is given for tasks that are read."""
+        problems = self.kind.problems(DRAWN, "test")
+        return "drawn by infogain, test split", [item_of(str(i), problem) for i, problem in enumerate(problems)]
+
+    def read(self, records: Sequence[Record]) -> list[Item]:
+        raise NotImplementedError("problems of the zoo are drawn")
+
+    def build(self, item: Item, shots: Sequence[Shot], style: str) -> Prompt:
+        if style == "infill":
+            return item.question
+        return super().build(replace(item, question=self.kind.chat(problem_of(item))), shots, style)
+
+    def unfit(self, model: TextModel) -> str | None:
+        return None
+
+    def lead(self, question: str) -> str:
+        return f"{question}\n"
+
+    def score(self, item: Item, text: str) -> Score:
+        """A canvas is told by its shape."""
+        problem = problem_of(item)
+        if fits(problem.canvas, text):
+            return Score(self.kind.check(problem, text), problem.answer(text))
+        return Score(self.kind.check_chat(problem, text), text.strip() or None)
+
+
+def item_of(name: str, problem: Problem) -> Item:
+    return Item(name, problem.canvas, problem.answer(problem.solution), vars(problem))
+
+
+def problem_of(item: Item) -> Problem:
+    return Problem(**item.extra)

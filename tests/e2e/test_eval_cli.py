@@ -1,0 +1,67 @@
+"""`infogain eval` on the command line, killed and run again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infogain.evals.runs import list_runs
+from tests.e2e.test_cli import ok, refused
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_tasks_there_are() -> None:
+    text = ok("eval")
+    for name in ("gsm8k", "math500", "humaneval", "mbpp", "sudoku", "countdown5", "zoo:arithmetic"):
+        assert name in text
+
+
+def test_a_table_and_a_run_come_out(tmp_path: Path) -> None:
+    text = ok("eval", "zoo:sudoku", "zoo:countdown", "gsm8k", "--limit", 3, "--seeds", 1, "--runs", tmp_path, "-k", 2)
+    assert "3×1" in text
+    assert "skipped: zoo:tiny-reason cannot be asked gsm8k" in text
+    runs = list_runs(tmp_path)
+    assert {run.about["task"] for run in runs} == {"zoo:sudoku", "zoo:countdown"}
+    for run in runs:
+        assert run.about["protocol"] == {"style": "infill", "shots": 0, "seeds": 1, "limit": 3}
+        assert run.about["recipe"]["schedule"]["k"] == 2
+        assert run.about["model"]["fingerprint"]
+        assert str(run.folder) in text.replace("\n", "")
+    before = [run.items() for run in runs]
+    ok("eval", "zoo:sudoku", "zoo:countdown", "--limit", 3, "--seeds", 1, "--runs", tmp_path, "-k", 2)
+    assert [run.items() for run in list_runs(tmp_path)] == before
+    ok("eval", "zoo:sudoku", "--limit", 3, "--seeds", 1, "--runs", tmp_path, "-k", 3, "--traces")
+    assert len(list_runs(tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["gsm8k"], "cannot be asked gsm8k: it does not know the characters"),
+        (["gsm9k"], "unknown task 'gsm9k'. Did you mean 'gsm8k'?"),
+        (["zoo:sudoku", "--style", "chat"], "a chat needs a chat template"),
+        (["zoo:sudoku", "--style", "chats"], "unknown style of zoo:sudoku: 'chats'. Did you mean 'chat'?"),
+        (["zoo:sudoku", "--length", "9"], "a text with holes has no length"),
+        (["zoo:sudoku", "--shots", "2"], "zoo:sudoku has 0 examples to show"),
+        (["zoo:sudoku", "--data", "."], "--data is for tasks that are read from files; zoo:sudoku are drawn"),
+        (["zoo:sudoku", "--sampler", "entropie"], "Did you mean 'entropy'?"),
+    ],
+)
+def test_mistakes_are_named(flags: list[str], message: str, tmp_path: Path) -> None:
+    assert message in refused("eval", *flags, "-m", "zoo:tiny-reason", "--runs", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.e2e.kills", str(tmp_path), "--kills", "4"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["equal"]
+    assert len(report["after"]) == 4
+    assert 0 < report["after"][-1] < report["lines"] == 36

@@ -1,0 +1,221 @@
+"""Evaluations: what a line says is what the one decode path gives, whatever the batch, the limit or an interruption."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import infogain
+from infogain import InfoGainError, Recipe, Trace
+from infogain.errors import UnfitModel
+from infogain.evals.evaluate import PIECE, Plan, default_for, evaluate, prepare
+from infogain.evals.runs import Run
+from infogain.evals.summary import summary
+from infogain.evals.task import Item
+from infogain.evals.tasks import TASKS, load_task
+from infogain.samplers import make
+from infogain.schedule import TokensPerStep
+from infogain.text import TextModel
+from infogain.trace import StepEvent
+from infogain.zoo.tasks.sudoku import is_grid
+from tests.parity.checkpoints import write_checkpoint
+
+TIMES = ("seconds",)
+TWO, FOUR = TokensPerStep(2), TokensPerStep(4)
+
+
+@pytest.fixture(scope="module")
+def model() -> TextModel:
+    return infogain.load("zoo:tiny-reason", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def dream(tmp_path_factory: pytest.TempPathFactory) -> TextModel:
+    """With room for a prompt that is a token per letter, nearly."""
+    folder = write_checkpoint(tmp_path_factory.mktemp("dream"), "dream")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 4096}))
+    return infogain.load(folder, device="cpu")
+
+
+def plan(model: TextModel, task: str = "zoo:sudoku", recipe: Recipe | None = None, **asked: Any) -> Plan:
+    kind = load_task(task)
+    protocol = kind.protocol(model.tokenizer, **{"seeds": 1, "limit": 4, **asked})
+    return prepare(kind, model, {"name": "m"}, protocol, recipe or Recipe(make("entropy"), FOUR))
+
+
+def timeless(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    kept = [{name: value for name, value in line.items() if name not in TIMES} for line in lines]
+    return sorted(kept, key=lambda line: (int(line["key"]["item"]), line["key"]["seed"]))
+
+
+def test_a_line_is_what_infill_gives_for_the_same_seed(model: TextModel, tmp_path: Path) -> None:
+    recipe = Recipe(make("info-gain", n=4), TWO)
+    for line in evaluate(plan(model, recipe=recipe, seeds=2), tmp_path):
+        text = infogain.infill(model, line["prompt"], recipe, seeds=[line["seed"]])[0]
+        assert line["text"] == text.text
+        assert (line["forwards"], line["token_forwards"]) == (text.forwards, text.token_forwards)
+        assert line["committed"] == line["prompt"].count("_") == text.committed
+        assert line["cumulative_entropy"] == pytest.approx(text.cumulative_entropy, abs=1e-4)
+        assert line["score"] == is_grid(line["text"][1:])
+
+
+def test_texts_do_not_depend_on_limit_or_seeds(model: TextModel, tmp_path: Path) -> None:
+    small = timeless(list(evaluate(plan(model, limit=2), tmp_path / "a", batch_size=1)))
+    large = timeless(list(evaluate(plan(model, limit=6, seeds=3), tmp_path / "b", batch_size=4)))
+    texts = {(line["key"]["item"], line["key"]["seed"]): line["text"] for line in large}
+    assert len(texts) == 18
+    assert [line["text"] for line in small] == [texts["0", 0], texts["1", 0]]
+    seeds = {line["seed"] for line in large}
+    assert len(seeds) == 18
+
+
+def test_a_run_goes_on_where_it_stopped_and_grows(model: TextModel, tmp_path: Path) -> None:
+    recipe, size = Recipe(make("info-gain", n=2), FOUR), 1
+    whole = plan(model, recipe=recipe, limit=2 * PIECE + 1)
+    timed = list(evaluate(whole, tmp_path / "whole", size))
+    stopped = evaluate(whole, tmp_path / "parts", size)
+    first = [next(stopped) for _ in range(PIECE + 2)]
+    stopped.close()
+    rest = list(evaluate(whole, tmp_path / "parts", size))
+    assert timeless(first + rest) == timeless(timed) == timeless(Run(tmp_path / "parts" / whole.name).items())
+    assert list(evaluate(whole, tmp_path / "parts", size)) == []
+    more = plan(model, recipe=recipe, limit=2 * PIECE + 1, seeds=2)
+    assert more.name == whole.name
+    assert {line["key"]["seed"] for line in evaluate(more, tmp_path / "parts", size)} == {1}
+
+
+def test_only_pieces_with_something_missing_are_decoded(model: TextModel, tmp_path: Path) -> None:
+    asked, steps = plan(model, limit=3 * PIECE), list[StepEvent]()
+    stopped = evaluate(asked, tmp_path, 1)
+    done = [next(stopped) for _ in range(2 * PIECE)]
+    stopped.close()
+    rest = list(evaluate(asked, tmp_path, 1, observe=steps.append))
+    assert len(done) + len(rest) == 3 * PIECE
+    assert len({int(event.z.seed[0]) for event in steps}) == PIECE
+
+
+def test_the_bypass_is_counted_for_each_text_alone(model: TextModel, tmp_path: Path) -> None:
+    counts = []
+    for size in (1, 5):
+        recipe = Recipe(make("info-gain", n=3, gamma=0.6))
+        lines = timeless(list(evaluate(plan(model, recipe=recipe, limit=5), tmp_path / str(size), size)))
+        assert all(0 < line["choices"] == line["committed"] - 1 >= line["bypassed"] for line in lines)
+        counts.append([line["bypassed"] for line in lines])
+    assert counts[0] == counts[1]
+    assert 0 < sum(counts[0]) < sum(line["choices"] for line in lines)
+    beam = list(evaluate(plan(model, recipe=Recipe(make("info-gain-beam", n=3, width=2))), tmp_path))
+    assert all(line["choices"] >= line["committed"] - 1 for line in beam)
+    greedy = list(evaluate(plan(model), tmp_path))
+    assert {line["choices"] for line in greedy} == {line["bypassed"] for line in greedy} == {None}
+    assert summary(greedy)["bypass_rate"] is None
+
+
+def test_gamma_of_one_bypasses_nothing(model: TextModel, tmp_path: Path) -> None:
+    lines = list(evaluate(plan(model, recipe=Recipe(make("info-gain", n=2, gamma=1.0))), tmp_path))
+    assert [line["bypassed"] for line in lines] == [0] * 4
+
+
+def test_traces_are_kept_for_the_viewer(model: TextModel, tmp_path: Path) -> None:
+    asked = plan(model, limit=2)
+    for line in evaluate(asked, tmp_path, traces=True):
+        trace = Trace.load(tmp_path / asked.name / line["trace"])
+        assert trace.words is not None
+        assert "".join(trace.words[token] for token in trace.rows[0]) == line["text"]
+
+
+def test_a_checkpoint_is_asked_in_chat_and_stops_at_its_end(dream: TextModel, tmp_path: Path) -> None:
+    for task in ("zoo:judgement", "countdown"):
+        asked = plan(dream, task, limit=2, length=6)
+        assert asked.protocol.style == "chat"
+        (first, second) = evaluate(asked, tmp_path)
+        roles = [message["role"] for message in first["prompt"]]
+        assert roles == ["user", "assistant"] * asked.protocol.shots + ["user"]
+        assert first["score"] == second["score"] == 0
+    plain = list(evaluate(plan(dream, "countdown", limit=2, length=6, style="plain"), tmp_path))
+    assert all(line["prompt"].endswith("Output: ") and "\n" not in line["text"] for line in plain)
+    filled = list(evaluate(plan(dream, "sudoku", limit=1), tmp_path))
+    assert filled[0]["committed"] == filled[0]["prompt"].count("[MASK]")
+    assert len(filled[0]["answer"]) != 16 or filled[0]["score"] == 0
+
+
+def test_planning_and_infilling_are_decoded_in_one_block(model: TextModel, dream: TextModel) -> None:
+    blocks = {}
+    for task in ("gsm8k", "countdown", "sudoku"):
+        kind = load_task(task)
+        blocks[task] = default_for(kind, kind.protocol(dream.tokenizer), dream).block
+    assert blocks == {"gsm8k": 16, "countdown": None, "sudoku": None}
+    kind = load_task("zoo:arithmetic")
+    assert default_for(kind, kind.protocol(model.tokenizer), model).block is None
+
+
+def test_a_block_causal_model_keeps_its_blocks(tmp_path: Path) -> None:
+    sdar = infogain.load(write_checkpoint(tmp_path, "sdar"), device="cpu")
+    kind = load_task("countdown")
+    assert default_for(kind, kind.protocol(sdar.tokenizer), sdar).block == 4
+
+
+def test_a_model_that_cannot_be_asked_is_told_so(model: TextModel) -> None:
+    with pytest.raises(UnfitModel, match=r"^m cannot be asked gsm8k: it does not know the characters \['\\n', "):
+        plan(model, "gsm8k")
+
+
+def test_two_items_of_one_name_are_refused(model: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = load_task("zoo:sudoku")
+    item = task.items()[1][0]
+    monkeypatch.setattr(task, "items", lambda data: ("here", [item, item]), raising=False)
+    with pytest.raises(InfoGainError, match="here: the items of zoo:sudoku must have different names"):
+        plan(model)
+    monkeypatch.setattr(task, "items", lambda data: ("here", [item, Item("1", item.question, "", item.extra)]))
+    assert plan(model).about["data"]["items"] == 2
+
+
+def line(item: int, seed: int, score: int, **rest: Any) -> dict[str, Any]:
+    costs = {"cumulative_entropy": 2.0, "forwards": 4, "token_forwards": 8, "committed": 10, "seconds": 0.5}
+    return {
+        "key": {"item": str(item), "seed": seed},
+        "score": score,
+        "choices": None,
+        "bypassed": None,
+        **costs,
+        **rest,
+    }
+
+
+def test_a_summary_averages_problems_not_lines() -> None:
+    lines = [line(0, 0, 1), line(0, 1, 1), line(0, 2, 0), line(1, 0, 0, cumulative_entropy=4.0)]
+    found = summary(lines)
+    assert found["accuracy"] == pytest.approx((2 / 3 + 0) / 2)
+    assert (found["problems"], found["seeds"], found["lines"]) == (2, 3, 4)
+    assert found["entropy"] == 3.0
+    assert found["tokens_per_second"] == 40 / 2
+    low, high = found["accuracy_95"]
+    assert low == 0.0
+    assert 0.9 < high <= 1.0
+    with pytest.raises(InfoGainError, match="at least one finished line"):
+        summary([])
+
+
+def test_where_all_agree_the_interval_still_has_a_width() -> None:
+    found = summary([line(i, 0, 1, choices=10, bypassed=i) for i in range(4)])
+    assert found["accuracy_95"][0] == pytest.approx(0.51, abs=0.01)
+    assert found["accuracy_95"][1] == pytest.approx(1.0)
+    assert found["bypass_rate"] == 6 / 40
+
+
+def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    try:
+        exec(compile(example, "evaluate.md", "exec"), {"__name__": "guide"})
+    finally:
+        TASKS.pop("one-given", None)
+    accuracy, kept = capsys.readouterr().out.split()
+    assert float(accuracy) > 0.5
+    assert kept == "True"
+    assert len(example.splitlines()) < 100
