@@ -121,8 +121,8 @@ def _distinct(a: Candidates, draft: Draft, finishes: Tensor) -> Tensor:
     first_of_parent = torch.ones_like(finishes)
     first_of_parent[1:] = a.parent[1:] != a.parent[:-1]
     eligible = first_of_parent | ~finishes
-    words = noise.hashed(draft.tokens, 0, draft.column).sum(-1)
-    canvas = noise.hashed(words, 0, draft.group, draft.row)  # [M] a fingerprint; 64 bits leave no room for accidents
+    words = noise.hashed(draft.tokens + (draft.column << 32), 0).sum(-1)
+    canvas = words + draft.row * noise.GOLDEN  # [M] a fingerprint; 64 bits leave no room for accidents
     order = draft.cost.masked_fill(~eligible, torch.inf).argsort(stable=True)
     order = order[canvas[order].argsort(stable=True)]
     ranked = canvas[order]

@@ -22,15 +22,21 @@ MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
 MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
 
 
+# Numbers as tensors: torch wraps a bare number anew in every operation, which takes longer than the operation.
+_GOLDEN, _MIX_1, _MIX_2 = (torch.tensor(x) for x in (GOLDEN, MIX_1, MIX_2))
+_SHIFTS = {bits: (torch.tensor(bits), torch.tensor((1 << (64 - bits)) - 1)) for bits in (12, 27, 30, 31)}
+
+
 def _shift(x: Tensor, bits: int) -> Tensor:
     """Logical right shift: torch shifts signed integers arithmetically."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)
+    places, rest = _SHIFTS[bits]
+    return (x >> places) & rest
 
 
 def mix(x: Tensor) -> Tensor:
     """Scramble 64-bit integers (the finaliser of splitmix64); a bijection."""
-    x = (x ^ _shift(x, 30)) * MIX_1
-    x = (x ^ _shift(x, 27)) * MIX_2
+    x = (x ^ _shift(x, 30)) * _MIX_1
+    x = (x ^ _shift(x, 27)) * _MIX_2
     return x ^ _shift(x, 31)
 
 
@@ -40,9 +46,10 @@ def hashed(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
         from infogain.kernels.hashing import hashed as in_one_go
 
         return in_one_go(stream, seed, *cast("tuple[Tensor, ...]", index))
-    h = mix(mix(seed + GOLDEN) + wrapped(stream * MIX_2 + GOLDEN))
-    for i in index:
-        h = mix(h + GOLDEN + (wrapped(i * MIX_2) if isinstance(i, int) else i * MIX_2))  # products wrap, as they should
+    h = mix(seed + _GOLDEN)
+    for i in (stream, *index):
+        link = wrapped(i * MIX_2 + GOLDEN) if isinstance(i, int) else i * _MIX_2 + _GOLDEN
+        h = mix(h + link)  # sums and products wrap, as they should
     return h
 
 

@@ -150,8 +150,8 @@ def forward_alone(model: Timed, canvas: Canvas, case: Case) -> float:
 
     def forward() -> None:
         if isinstance(model, TimedMasks):
-            model.at_masks(tokens, masked, context, row, case.candidates, count)
+            model.model.at_masks(tokens, masked, context, row, case.candidates, count)
         else:
-            model(tokens, context, row, case.candidates)
+            model.model(tokens, context, row, case.candidates)
 
     return repeat_ms(forward, model.device, FORWARDS[model.device.type])
