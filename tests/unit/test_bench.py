@@ -195,7 +195,7 @@ def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
     for n, name in ((8, "info-gain"), (16, "info-gain, n=16"), (32, "info-gain, n=32")):
         runs[name]["peak_bytes"] = 1000 + 5 * n
     runs["info-gain, canvas"]["ms_per_step"] = 70.0
-    for name in ("greedy, batch", "info-gain, batch, bypass"):
+    for name in ("greedy, batch", "info-gain, batch, bypass", "block-causal, batch"):
         runs[name] |= {"step_tokens_per_s": 2000.0, "tokens_per_s": 1800.0}
     for name, numbers in changed.items():
         runs[name] |= numbers

@@ -30,6 +30,7 @@ class Case:
     steps: int | None = None  # stop after so many; unset: decode to the end
     engine: str = ENGINE
     device: str | None = None  # unset: the bench's own
+    text: str | None = None  # of every prompt, for a model with a tokenizer; unset: random tokens
 
     def __post_init__(self) -> None:
         if min(self.k, self.block, self.batch, self.length, self.steps or 1) < 1:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from infogain.bench.clock import repeat_ms
 from infogain.models.spec import Spec
-from infogain.models.transformer import Transformer
+from infogain.models.transformer import Layer, Transformer
 from infogain.options import Plain
 
 PRODUCT = {"cuda": 8192, "cpu": 768}  # side of the square matrices
@@ -40,9 +41,16 @@ def measure_limits(transformer: Transformer) -> Plain:
 
 
 def forward_weights(transformer: Transformer) -> list[Tensor]:
-    """All that a forward reads. Of an embedding that is no head, only the rows looked up, which are few."""
-    skipped = None if transformer.spec.tied else transformer.embed.weight
-    return [weight for weight in transformer.parameters() if weight is not skipped]
+    """The matrices that a forward reads. Vectors are small; of an embedding that is no head few rows are looked up."""
+    head = transformer.embed if transformer.head is None else transformer.head
+    found = [head.weight]
+    for layer in cast("Iterable[Layer]", transformer.layers):
+        if not layer.qkv:
+            layer.fuse()
+        assert layer.qkv
+        assert layer.gate_up
+        found += [layer.qkv.weight, layer.o.weight, layer.gate_up.weight, layer.down.weight]
+    return found
 
 
 def as_words(weight: Tensor) -> Tensor:

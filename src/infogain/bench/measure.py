@@ -19,8 +19,8 @@ from infogain.bench.timed import Log, Timed, TimedMasks
 from infogain.bench.uncached import whole_canvas
 from infogain.canvas import Canvas
 from infogain.decode import decode
-from infogain.errors import InfoGainError
-from infogain.load import as_device
+from infogain.errors import InfoGainError, OptionError
+from infogain.load import as_device, load_words
 from infogain.models.backbone import Backbone
 from infogain.models.transformer import Transformer
 from infogain.options import Plain
@@ -99,8 +99,13 @@ class Bench:
 
 
 def make_canvas(case: Case, transformer: Transformer) -> Canvas:
-    """Prompts of random tokens, each but the mask."""
+    """Prompts: the case's text, or random tokens, each but the mask."""
     spec = transformer.spec
+    if case.text is not None:
+        words = load_words(case.shape).encode(case.text)
+        if len(words) != case.prompt:
+            raise OptionError(f"the text must have the {case.prompt} tokens of the prompt; it has {len(words)}.")
+        return Canvas.from_prompts([words] * case.batch, case.length, spec.mask_id, spec.context)
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(0, spec.vocab_size - 1, (case.batch, case.prompt), generator=generator)
     ids += (ids >= spec.mask_id).long()

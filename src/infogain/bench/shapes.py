@@ -61,6 +61,7 @@ def random_transformer(spec: Spec, device: torch.device, dtype: torch.dtype) -> 
                 parameter.fill_(1)
             else:
                 parameter.normal_(0, parameter.shape[-1] ** -0.5, generator=generator)
+    transformer.fuse()
     return transformer.requires_grad_(False).eval()
 
 

@@ -18,6 +18,7 @@ Cases = dict[str, Case]
 AT_MOST, AT_LEAST = True, False
 GREEDY, EVERY = Entropy(), InfoGain(gamma=1.0)  # the second never bypasses
 LONG = "info-gain, long"
+COUNTDOWN = "C24,13,6=31:"  # a problem that the small model knows
 SOME = ForcedBypass(rate=TRAINED_BYPASS[1])
 
 
@@ -26,7 +27,8 @@ def judged(shape: str = "dream-7b", context: int = 512) -> Cases:
     one = Case(shape, GREEDY, context=context)
     wide = replace(one, context=2 * context)
     long = replace(one, sampler=EVERY, length=context, steps=40)  # as many generated columns as context
-    small = Case("zoo:tiny-reason", GREEDY, cache="none", block=24, context=12, length=24, device="cpu")
+    small = Case("zoo:tiny-reason", GREEDY, cache="none", block=18, context=12, length=18, device="cpu", text=COUNTDOWN)
+    causal = Case("sdar-8b", GREEDY, context=context)
     return {
         "greedy": one,
         "info-gain": replace(one, sampler=EVERY),
@@ -42,7 +44,10 @@ def judged(shape: str = "dream-7b", context: int = 512) -> Cases:
         "info-gain, batch, bypass": replace(one, batch=16, sampler=SOME),
         "info-gain, batch": replace(one, batch=16, sampler=EVERY),
         "cpu, greedy": small,
-        "cpu, info-gain": replace(small, sampler=SOME),
+        "cpu, info-gain": replace(small, sampler=InfoGain()),
+        "cpu, info-gain, batch": replace(small, sampler=InfoGain(), batch=16),
+        "block-causal": causal,
+        "block-causal, batch": replace(causal, batch=16),
     }
 
 
@@ -138,10 +143,17 @@ CRITERIA = (
     Criterion("memory per candidate, N 16 to 32 over 8 to 16", 1.1, AT_MOST, growth),
     Criterion("step without a cache over cached, N = 8", 12, AT_LEAST, ratio("ms_per_step", "info-gain, canvas", LONG)),
     *in_batches("16 prompts over one, greedy", 8, "greedy, batch", "greedy"),
+    Criterion(
+        "· of a block-causal shape, openings included",
+        8,
+        AT_LEAST,
+        ratio("tokens_per_s", "block-causal, batch", "block-causal"),
+    ),
     *in_batches("16 prompts over one, bypass of a trained model", 4, "info-gain, batch, bypass", "info-gain, bypass"),
     Criterion("16 prompts, no bypass: of the matmul rate", 0.6, AT_LEAST, number("of_matmul_rate", "info-gain, batch")),
     Criterion("CPU: share outside the model, greedy", 0.15, AT_MOST, number("outside_share", "cpu, greedy")),
     Criterion("CPU: share outside the model, N = 8", 0.15, AT_MOST, number("outside_share", "cpu, info-gain")),
+    Criterion("· in a batch of 16", 0.15, AT_MOST, number("outside_share", "cpu, info-gain, batch")),
 )
 
 
