@@ -19,8 +19,8 @@ from infogain.models.transformer import Keys, Shared
 from infogain.models.transformer import attend_shared as attend_plainly
 from infogain.samplers import make
 
-# the compiler says that float32 could be faster if it were less exact
-pytestmark = pytest.mark.filterwarnings("ignore:TensorFloat32:UserWarning")
+# torch warns of itself while it compiles
+pytestmark = pytest.mark.filterwarnings("default")
 
 SPEC = Spec("dream", 500, 256, 4, 8, 2, 32, 512, 1e4, 1e-6, 499, qkv_bias=True, shift=True)
 SPECS = {
