@@ -92,6 +92,7 @@ class OverheadStudy(Study):
                 left.bar(*zip(*there, strict=True), 0.25, color=colour, label=part)
         left.set_xticks(range(len(groups)), [f"{shape}\nK = {k}" for shape, k in groups])
         left.legend(frameon=False)
+        left.margins(y=0.35)  # room for it
         tidy(left, ylabel="ms per token, block openings included")
         for i, shape in enumerate(shapes_of(rows)):
             sweep = pick(rows, part=SWEEP, shape=shape)
