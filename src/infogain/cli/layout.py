@@ -14,8 +14,9 @@ def plain_table() -> Table:
 
 def in_terminal(table: tables.Table) -> Table:
     shown = plain_table()
+    shown.padding = (0, 0, 0, 0)  # numbers stand apart by themselves
     for i, title in enumerate(table.columns):
-        shown.add_column(title, justify="left" if i < table.words else "right")
+        shown.add_column(title, justify="left" if i < table.words else "right", overflow="fold")
     for row in table.rows:
         shown.add_row(*row)
     return shown

@@ -17,7 +17,7 @@ from infogain.evals.runs import RUN, Run, list_runs
 from infogain.evals.tables import FORMATS, Table, listing
 from infogain.options import Plain
 
-NARROW = ("pass@1", "95 %", "texts", "H̃")  # what a terminal has room for
+NARROW = ("pass@1", "95 %", "texts", "H̃")
 
 
 @click.command()
@@ -55,7 +55,7 @@ def results(
     chosen = [find_run(runs, name) for name in names] or list_runs(runs)
     if not chosen:
         raise InputError(f"a folder of runs holds some with {RUN}; {runs} holds none. `infogain eval` makes them.")
-    show(console, listing(chosen, found=NARROW) if kind is None and len(chosen) != 1 else listing(chosen), kind)
+    show(console, narrow(chosen) if kind is None else listing(chosen), kind)
     if len(names) == 2:
         show_comparison(console, chosen[0], chosen[1], kind)
     if browses:
@@ -73,6 +73,14 @@ def find_run(runs: Path, name: str) -> Run:
         which = "several have it" if found else "none has it"
         raise InputError(f"a run is named by its folder or a part of its name; {name!r}: {which}. There are: {these}.")
     return found[0]
+
+
+def narrow(runs: list[Run]) -> Table:
+    """What a terminal has room for: the main columns, or of a single run all of them as lines."""
+    if len(runs) > 1:
+        return listing(runs, found=NARROW)
+    columns, (row,), _ = listing(runs)
+    return Table(["", runs[0].name], [list(pair) for pair in zip(columns, row, strict=True)], words=2)
 
 
 def show(console: Console, table: Table, kind: str | None) -> None:

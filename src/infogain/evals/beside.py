@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from infogain.evals.page import table_page
-from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown
+from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, in_markdown
 from infogain.options import Plain
 
 STANDS_IN = "Tasks of the zoo stand in for the paper's: the order of samplers may be compared, not the height."
@@ -21,7 +21,7 @@ def table_of(found: Plain) -> Table:
     for row in found["rows"]:
         spans = {task: "–".join(f"{100 * x:.0f}" for x in one["accuracy_95"]) for task, one in row["cells"].items()}
         lines = {
-            "here": {name: f"{x:.1f}" for name, x in row["here"].items()},
+            "here": {name: f"{x:.2f}" if name == "entropy" else f"{x:.1f}" for name, x in row["here"].items()},
             "95 %": spans,
             "paper": {name: f"{x:.1f}" for name, x in row["paper"].items()},
             "difference": {name: f"{x:+.1f}".replace("-", "−") for name, x in row["difference"].items()},
@@ -37,7 +37,7 @@ def notes(found: Plain) -> list[str]:
     """What must be said beside the numbers."""
     extent = found["extent"]
     much = f"the first {extent['limit']} problems of each task" if extent["limit"] else "all problems"
-    said = [f"Here: {found['model']['name']}, {much}, {extent['seeds']} seeds. Avg. is over the columns shown."]
+    said = [f"Here: {found['model']['name']}, {much}, seeds: {extent['seeds']}. Avg. is over the columns shown."]
     if found["beside"]:
         said.append(f"Paper: {found['beside']}; its Avg. and H̃ are over all of its columns.")
     if any(column["asked"] not in (None, column["task"]) for column in found["columns"]):
@@ -48,10 +48,10 @@ def notes(found: Plain) -> list[str]:
 def save(found: Plain, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     table, said, title = table_of(found), notes(found), f"{found['title']}: {found['about']}"
-    markdown = f"# {title}\n\n{as_markdown(table)}\n" + "".join(f"- {line}\n" for line in said)
+    below = "".join(f"- {in_markdown(line)}\n" for line in said)
     texts = {
         "json": json.dumps(found, ensure_ascii=False, indent=1) + "\n",
-        "md": markdown,
+        "md": f"# {in_markdown(title)}\n\n{as_markdown(table)}\n{below}",
         "tex": as_latex(table),
         "html": table_page(found["title"], found["about"], as_html(table), said),
     }
