@@ -28,7 +28,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def names(runs: Path) -> list[str]:
-    return [run.name for run in list_runs(runs)]
+    """Uniform's and Info-Gain's; runs of the same second are in no order of their own."""
+    return sorted((each.name for each in list_runs(runs)), reverse=True)
 
 
 def test_runs_are_listed_and_rendered(runs: Path) -> None:
@@ -78,8 +79,12 @@ def test_mistakes_are_named(runs: Path, tmp_path: Path) -> None:
     assert "holds none. `infogain eval` makes them" in refused("results", "--runs", tmp_path)
     assert "Did you mean 'table2'" in refused("reproduce", "tables2")
     assert "row, sampler or task of table2" in refused("reproduce", "table2", "--only", "k1-best")
-    sdar = refused("reproduce", "table3", "-m", "./mine")
-    assert "Add --beside sdar" in sdar
+    assert "Add --beside sdar" in refused("reproduce", "table3", "-m", "./mine")
+    zoo = ("reproduce", "table2", "-m", "zoo:tiny-reason", "--runs", tmp_path, "--out", tmp_path)
+    assert "--data is for tasks that are read from files" in refused(*zoo, "--data", tmp_path)
+    assert "--frequencies is for pc" in refused(*zoo, "--frequencies", "zoo:tiny-reason", "--only", "ar")
+    assert "cannot be asked mbpp" in refused(*zoo, "--only", "mbpp")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_table_is_reproduced_from_end_to_end(tmp_path: Path) -> None:
@@ -100,9 +105,9 @@ def test_a_table_is_reproduced_from_end_to_end(tmp_path: Path) -> None:
     assert gain["gsm8k"]["recipe"]["block"] == 16
     assert "block" not in gain["countdown"]["recipe"]
     assert len(list_runs(tmp_path / "runs")) == 6
-    before = [run.items() for run in list_runs(tmp_path / "runs")]
+    before = [each.items() for each in list_runs(tmp_path / "runs")]
     ok("reproduce", "table2", *flags)
-    assert [run.items() for run in list_runs(tmp_path / "runs")] == before
+    assert [each.items() for each in list_runs(tmp_path / "runs")] == before
 
 
 @pytest.mark.parametrize(("table", "family", "written"), [("table2", "dream", 256), ("table3", "sdar", 512)])
@@ -142,10 +147,11 @@ def test_an_interrupted_table_goes_on_where_it_stopped(tmp_path: Path, monkeypat
     kept = tmp_path / "broken" / begun[1] / "items.jsonl"
     kept.write_text(kept.read_text().splitlines(keepends=True)[0])
     ok("reproduce", "table2", *flags, "--runs", tmp_path / "broken")
-    pairs = zip(list_runs(tmp_path / "whole"), list_runs(tmp_path / "broken"), strict=True)
-    for whole, broken in pairs:
-        assert whole.name == broken.name
-        assert [timeless(line) for line in whole.items()] == [timeless(line) for line in broken.items()]
+    whole, broken = (
+        {each.name: [timeless(line) for line in each.items()] for each in list_runs(tmp_path / name)}
+        for name in ("whole", "broken")
+    )
+    assert whole == broken
 
 
 def timeless(line: dict[str, Any]) -> dict[str, Any]:

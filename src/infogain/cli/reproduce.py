@@ -24,7 +24,7 @@ from infogain.evals.paper import load_table
 from infogain.evals.reproduce import Cell, Setting, plan_table, record
 from infogain.evals.runs import Run
 from infogain.load import ZOO
-from infogain.samplers import LookAhead
+from infogain.samplers import PC, LookAhead
 from infogain.text import TextModel
 from infogain.trace import StepEvent
 
@@ -62,7 +62,8 @@ def reproduce(
     """Make a TABLE of the paper again: table2 (Dream), table3 (SDAR, TraDo).
 
     Each cell is a run of the evaluation kit: the same command goes on where it was interrupted. Our numbers are set
-    beside the paper's and written as TABLE.md, .json, .tex and .html. A model of the zoo is asked the zoo's own tasks.
+    beside the paper's and written as TABLE.md, .json, .tex and .html. A model of the zoo is asked the zoo's own tasks,
+    with the paper's dual cache.
 
     \b
     Examples:
@@ -71,18 +72,16 @@ def reproduce(
       infogain reproduce table2 --model ./dream --only info-gain --only entropy --only gsm8k --limit 100
       infogain reproduce table3 --model ./trado --seeds 1
     """
-    table = load_table(title).only(only)
-    beside = table.beside(source.name or DEFAULT, beside)
-    model, source = load(source)
+    table, name = load_table(title).only(only), source.name or DEFAULT
+    beside = table.beside(name, beside)
+    model, source = load(source, name)
     small = isinstance(model.tokenizer, Alphabet)
     length = table.models[beside].length if beside and not small else None
     asked = {"seeds": seeds or (1 if small else SEEDS), "limit": limit, "length": length}
-    own = (source.name or DEFAULT) if small and (source.name or DEFAULT).startswith(ZOO) else None
-    setting = Setting(model, describe(source), asked, data, frequencies or own, allow_unsafe)
-    cells, unfit = plan_table(table, setting)
-    if not cells:
-        raise InputError(" ".join(unfit.values()))
-    warn(cells, model, setting.frequencies)
+    counted = frequencies or (name if name.startswith(ZOO) else None)
+    cells, unfit = plan_table(table, Setting(model, describe(source), asked, data, counted, allow_unsafe))
+    check(cells, unfit, data, frequencies)
+    warn(cells, model, counted)
     carry_out(title, cells, runs, batch_size)
     found = record(table, cells, unfit, beside, runs)
     console = Console(highlight=False, markup=False)
@@ -91,19 +90,30 @@ def reproduce(
         console.print(line, soft_wrap=True)
 
 
-def load(source: Source) -> tuple[TextModel, Source]:
-    """With the cache of Sec. 3.2.3, which a model of the zoo has only where it is asked for."""
-    if source.cache is None and (source.name or DEFAULT).startswith(ZOO):
+def load(source: Source, name: str) -> tuple[TextModel, Source]:
+    """With the paper's dual cache, which a model of the zoo has only where it is asked for."""
+    if source.cache is None and name.startswith(ZOO):
         source = replace(source, cache="dual")
     return source.load(), source
 
 
+def check(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None, frequencies: str | None) -> None:
+    """There is something to ask, and nothing was said in vain."""
+    if not cells:
+        raise InputError(" ".join(unfit.values()))
+    if data and not any(cell.plan.task.files for cell in cells):
+        raise InputError("--data is for tasks that are read from files; those asked here are drawn. Drop it.")
+    if frequencies and not any(isinstance(cell.plan.recipe.sampler, PC) for cell in cells):
+        raise InputError("--frequencies is for pc, which is in none of the rows asked for. Drop it.")
+
+
 def warn(cells: Sequence[Cell], model: TextModel, frequencies: str | None) -> None:
     """What differs from the paper's setting."""
-    own, samplers = model.model.attention_block, {cell.plan.recipe.sampler.name for cell in cells}
-    if other := {cell.plan.recipe.block for cell in cells} - {None, own} if own else set():
-        click.echo(f"note: blocks of {other.pop()} columns; the checkpoint was trained with {own}.", err=True)
-    if "pc" in samplers and frequencies is None:
+    own, recipes = model.model.attention_block, [cell.plan.recipe for cell in cells]
+    others = {recipe.block for recipe in recipes} - {None, own}
+    if own and others:
+        click.echo(f"note: blocks of {others.pop()} columns; the checkpoint was trained with {own}.", err=True)
+    if frequencies is None and any(isinstance(recipe.sampler, PC) for recipe in recipes):
         click.echo("note: pc has no --frequencies: all tokens are equally frequent to it.", err=True)
 
 
