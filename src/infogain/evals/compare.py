@@ -18,6 +18,7 @@ from infogain.options import Plain
 RESAMPLES = 10_000
 PIECE = 2**21  # numbers drawn at once
 STREAM = 100  # of the noise, for no other purpose
+OUTCOMES = {(0, 1): "gained", (1, 0): "lost", (1, 1): "both_right", (0, 0): "both_wrong"}
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,15 @@ def compare(first: Run, second: Run) -> Comparison:
     )
 
 
-OUTCOMES = {(0, 1): "gained", (1, 0): "lost", (1, 1): "both_right", (0, 0): "both_wrong"}
-
-
 def check_same(first: Plain, second: Plain) -> None:
     for name, one, two in (
         ("task", first["task"], second["task"]),
-        ("items", first["data"]["fingerprint"], second["data"]["fingerprint"]),
+        ("fingerprint of the items", first["data"]["fingerprint"], second["data"]["fingerprint"]),
     ):
         if one != two:
-            raise InputError(f"runs are compared over the same problems; their {name} differ: {one} and {two}.")
+            raise InputError(
+                f"runs are compared over the same problems; the {name} is {one} in one and {two} in the other."
+            )
 
 
 def differences(first: Plain, second: Plain) -> list[str]:
