@@ -70,9 +70,7 @@ def check_same(first: Plain, second: Plain) -> None:
         ("fingerprint of the items", first["data"]["fingerprint"], second["data"]["fingerprint"]),
     ):
         if one != two:
-            raise InputError(
-                f"runs are compared over the same problems; the {name} is {one} in one and {two} in the other."
-            )
+            raise InputError(f"runs are compared over the same problems; the {name} is {one} and {two}.")
 
 
 def differences(first: Plain, second: Plain) -> list[str]:
