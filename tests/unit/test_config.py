@@ -12,7 +12,7 @@ from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS, BestOfN, Confidence, InfoGain
 from infogain.schedule import Steps, TokensPerStep
 
-RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
+RECIPES = sorted(path for path in (Path(__file__).parents[2] / "recipes").rglob("*.toml") if path.stem != "table")
 
 
 def written(tmp_path: Path, text: str) -> Path:

@@ -10,16 +10,15 @@ from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import masks
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import in_terminal, plain_table
 from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.errors import InputError, UnfitModel
-from infogain.evals.code import CodeTask
 from infogain.evals.evaluate import Plan, default_for, evaluate, prepare
 from infogain.evals.fingerprint import fingerprint
 from infogain.evals.protocol import STYLES
 from infogain.evals.runs import Run
-from infogain.evals.summary import summary
+from infogain.evals.tables import listing
 from infogain.evals.task import Task
 from infogain.evals.tasks import TASKS, load_task
 from infogain.load import find_checkpoint
@@ -75,7 +74,7 @@ def eval_(
         console.print(overview())
         return
     settings.over(Recipe())  # a mistake is found now, not after the model is loaded
-    tasks = [chosen(name, allow_unsafe) for name in dict.fromkeys(names)]
+    tasks = [load_task(name, allow_unsafe) for name in dict.fromkeys(names)]
     if data and not any(task.files for task in tasks):
         raise InputError(f"--data is for tasks that are read from files; {', '.join(names)} are drawn. Drop it.")
     model, described = source.load(), describe(source)
@@ -88,14 +87,9 @@ def eval_(
     if not plans:
         raise InputError(" ".join(unfit))
     finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
-    console.print(results(finished))
+    console.print(in_terminal(listing(finished, asked=["task"])))
     for line in [*(f"{run.about['task']} → {run.folder}" for run in finished), *(f"skipped: {why}" for why in unfit)]:
         console.print(line, soft_wrap=True)
-
-
-def chosen(name: str, allow_unsafe: bool) -> Task:
-    task = load_task(name)
-    return type(task)(unsafe=True) if allow_unsafe and isinstance(task, CodeTask) else task
 
 
 def describe(source: Source) -> Plain:
@@ -130,28 +124,4 @@ def overview() -> Table:
     for task in TASKS.values():
         length = "holes" if task.styles[0] == "infill" else str(task.length)
         table.add_row(task.name, str(task.shots), length, task.about)
-    return table
-
-
-def results(runs: list[Run]) -> Table:
-    """One row per run: shares in percent, costs per text."""
-    table = plain_table()
-    table.add_column("task")
-    for title in ("pass@1", "95 %", "texts", "H̃", "forwards", "token-fw", "bypass", "tok/s"):
-        table.add_column(title, justify="right")
-    for run in runs:
-        found = summary(run.items())
-        low, high = found["accuracy_95"]
-        bypass, speed = found["bypass_rate"], found["tokens_per_second"]
-        table.add_row(
-            run.about["task"],
-            f"{100 * found['accuracy']:.1f}",
-            f"{100 * low:.1f}–{100 * high:.1f}",
-            f"{found['problems']}×{found['seeds']}",
-            f"{found['entropy']:.2f}",
-            f"{found['forwards']:.1f}",
-            f"{found['token_forwards']:.0f}",
-            "–" if bypass is None else f"{bypass:.0%}",
-            "–" if speed is None else f"{speed:.0f}",
-        )
     return table

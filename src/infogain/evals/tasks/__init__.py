@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infogain.errors import UnknownName
+from infogain.evals.code import CodeTask
 from infogain.evals.task import Task
 from infogain.evals.tasks.countdown import Countdown
 from infogain.evals.tasks.gsm8k import GSM8K
@@ -35,10 +36,12 @@ for _task in (
     register(_task)
 
 
-def load_task(name: str) -> Task:
+def load_task(name: str, unsafe: bool = False) -> Task:
+    """Unsafe: programs are run even where there is no sandbox for them."""
     if name not in TASKS:
         raise UnknownName("task", name, TASKS)
-    return TASKS[name]
+    task = TASKS[name]
+    return type(task)(unsafe=True) if unsafe and isinstance(task, CodeTask) else task
 
 
 __all__ = ["TASKS", "load_task", "register"]

@@ -1,0 +1,159 @@
+"""`infogain reproduce`: a table of the paper, made again, and set beside the paper's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from infogain.alphabet import Alphabet
+from infogain.cli.eval import COUNT, describe
+from infogain.cli.generate import masks
+from infogain.cli.layout import in_terminal
+from infogain.cli.model import DEFAULT, Source, model_flags
+from infogain.decode import Observer
+from infogain.errors import InputError
+from infogain.evals.beside import notes, save, table_of
+from infogain.evals.evaluate import Plan, evaluate
+from infogain.evals.paper import load_table
+from infogain.evals.reproduce import Cell, Setting, plan_table, record
+from infogain.evals.runs import Run
+from infogain.load import ZOO
+from infogain.samplers import PC, LookAhead
+from infogain.text import TextModel
+from infogain.trace import StepEvent
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+SEEDS = 5  # the paper's runs
+
+
+@click.command()
+@click.argument("title", metavar="TABLE")
+@model_flags
+@click.option("--only", multiple=True, metavar="ROW", help="row, sampler or task: k1-info-gain, k2-*, entropy, gsm8k")
+@click.option("--beside", metavar="NAME", help="whose numbers to compare with; unset: told by the model's name")
+@click.option("--data", type=click.Path(exists=True, path_type=Path), help="folder with the benchmarks' own files")
+@click.option("--runs", type=FOLDER, default=Path("runs"), show_default=True, help="folder of the evaluations")
+@click.option("--out", type=FOLDER, default=Path("reproduced"), show_default=True, help="folder of the tables")
+@click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5, with a model of the zoo 1")
+@click.option("--limit", type=COUNT, help="problems of each task, from the first on; unset: all")
+@click.option("--batch-size", type=COUNT, default=32, show_default=True, help="texts decoded together")
+@click.option("--frequencies", help="pc's table (`infogain frequencies`); unset: the zoo model's own, or none")
+@click.option("--allow-unsafe", is_flag=True, help="run generated programs even where there is no sandbox for them")
+def reproduce(
+    title: str,
+    source: Source,
+    only: tuple[str, ...],
+    beside: str | None,
+    data: Path | None,
+    runs: Path,
+    out: Path,
+    seeds: int | None,
+    limit: int | None,
+    batch_size: int,
+    frequencies: str | None,
+    allow_unsafe: bool,
+) -> None:
+    """Make a TABLE of the paper again: table2 (Dream), table3 (SDAR, TraDo).
+
+    Each cell is a run of the evaluation kit: the same command goes on where it was interrupted. Our numbers are set
+    beside the paper's and written as TABLE.md, .json, .tex and .html. A model of the zoo is asked the zoo's own tasks,
+    with the paper's dual cache.
+
+    \b
+    Examples:
+      infogain reproduce table2 --limit 20
+      infogain reproduce table2 --model ./dream --data ./benchmarks
+      infogain reproduce table2 --model ./dream --only info-gain --only entropy --only gsm8k --limit 100
+      infogain reproduce table3 --model ./trado --seeds 1
+    """
+    table, name = load_table(title).only(only), source.name or DEFAULT
+    beside = table.beside(name, beside)
+    model, source = load(source, name)
+    small = isinstance(model.tokenizer, Alphabet)
+    length = table.models[beside].length if beside and not small else None
+    asked = {"seeds": seeds or (1 if small else SEEDS), "limit": limit, "length": length}
+    counted = frequencies or (name if name.startswith(ZOO) else None)
+    cells, unfit = plan_table(table, Setting(model, describe(source), asked, data, counted, allow_unsafe))
+    check(cells, unfit, data, frequencies)
+    warn(cells, model, counted)
+    carry_out(title, cells, runs, batch_size)
+    found = record(table, cells, unfit, beside, runs)
+    console = Console(highlight=False, markup=False)
+    console.print(in_terminal(table_of(found)))
+    for line in [*notes(found), f"{title} → {', '.join(map(str, save(found, out)))}"]:
+        console.print(line, soft_wrap=True)
+
+
+def load(source: Source, name: str) -> tuple[TextModel, Source]:
+    """With the paper's dual cache, which a model of the zoo has only where it is asked for."""
+    if source.cache is None and name.startswith(ZOO):
+        source = replace(source, cache="dual")
+    return source.load(), source
+
+
+def check(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None, frequencies: str | None) -> None:
+    """There is something to ask, and nothing was said in vain."""
+    if not cells:
+        raise InputError(" ".join(unfit.values()))
+    if data and not any(cell.plan.task.files for cell in cells):
+        raise InputError("--data is for tasks that are read from files; those asked here are drawn. Drop it.")
+    if frequencies and not any(isinstance(cell.plan.recipe.sampler, PC) for cell in cells):
+        raise InputError("--frequencies is for pc, which is in none of the rows asked for. Drop it.")
+
+
+def warn(cells: Sequence[Cell], model: TextModel, frequencies: str | None) -> None:
+    """What differs from the paper's setting."""
+    own, recipes = model.model.attention_block, [cell.plan.recipe for cell in cells]
+    others = {recipe.block for recipe in recipes} - {None, own}
+    if own and others:
+        click.echo(f"note: blocks of {others.pop()} columns; the checkpoint was trained with {own}.", err=True)
+    if frequencies is None and any(isinstance(recipe.sampler, PC) for recipe in recipes):
+        click.echo("note: pc has no --frequencies: all tokens are equally frequent to it.", err=True)
+
+
+def carry_out(title: str, cells: Sequence[Cell], runs: Path, batch_size: int) -> None:
+    """Decode what is missing of every cell."""
+    with watch(sum(_work(cell.plan, runs, batch_size) for cell in cells)) as begin:
+        for number, cell in enumerate(cells, 1):
+            words = f"{title}, {number} of {len(cells)}: {cell.row.name}, {cell.plan.task.name}"
+            for _ in evaluate(cell.plan, runs, batch_size, observe=begin(words, _weight(cell.plan))):
+                pass
+
+
+def _work(plan: Plan, runs: Path, batch_size: int) -> float:
+    pieces = plan.pieces(batch_size, Run(runs / plan.name).done())
+    return _weight(plan) * sum(masks(plan.part(piece), plan.model) for piece in pieces)
+
+
+def _weight(plan: Plan) -> float:
+    """What a token takes, about: a forward for every K, and twice as much where some steps look ahead."""
+    k = getattr(plan.recipe.schedule, "k", 1)
+    return (2 if isinstance(plan.recipe.sampler, LookAhead) else 1) / k
+
+
+@contextmanager
+def watch(work: float) -> Iterator[Callable[[str, float], Observer]]:
+    """A bar over all cells, on the error stream; gives what begins one, with its weight."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=work)
+
+        def begin(words: str, weight: float) -> Observer:
+            progress.update(task, description=words)
+            now = 0
+
+            def observe(event: StepEvent) -> None:
+                nonlocal now
+                progress.advance(task, weight * (event.done - (now if event.step else 0)))
+                now = event.done
+
+            return observe
+
+        yield begin

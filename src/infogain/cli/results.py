@@ -1,0 +1,154 @@
+"""`infogain results`: the runs of a folder, two of them compared, the texts of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from infogain.cli.layout import in_terminal
+from infogain.cli.output import check_file
+from infogain.errors import InputError
+from infogain.evals.compare import Change, Comparison, compare, differences
+from infogain.evals.page import in_order, prompt_text, run_page, trace_path, view_command
+from infogain.evals.runs import RUN, Run, list_runs
+from infogain.evals.tables import FORMATS, Table, listing
+from infogain.options import Plain
+
+NARROW = ("pass@1", "95 %", "texts", "H̃")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"), show_default=True, help="folder"
+)
+@click.option("--format", "kind", type=click.Choice(list(FORMATS)), help="of the table; unset: for a terminal")
+@click.option("--right/--wrong", default=None, help="show right or wrong texts of one run")
+@click.option("--limit", type=click.IntRange(min=1), help="texts to show, from the first problem on; unset: all")
+@click.option(
+    "--page", "out", type=click.Path(dir_okay=False, path_type=Path), help="HTML file to write: one run to browse"
+)
+def results(
+    names: tuple[str, ...], runs: Path, kind: str | None, right: bool | None, limit: int | None, out: Path | None
+) -> None:
+    """List runs; of two, what changed from the first to the second; of one, its texts.
+
+    A RUN is its folder, or any part of its name that no other run in --runs has, such as the signs the list shows. Two
+    runs are compared over the problems and seeds both have, by a paired bootstrap over problems.
+
+    \b
+    Examples:
+      infogain results
+      infogain results --format latex > table.tex
+      infogain results 3f20a1 9c41d2
+      infogain results 3f20a1 --wrong --limit 5
+      infogain results 3f20a1 --page run.html
+    """
+    console = Console(highlight=False, markup=False)
+    browses = right is not None or limit is not None or out is not None
+    if browses and len(names) != 1:
+        raise InputError(f"--right, --wrong, --limit and --page show texts of one run; got {len(names)}. Name one.")
+    check_file(out)
+    chosen = [find_run(runs, name) for name in names] or list_runs(runs)
+    if not chosen:
+        raise InputError(f"a folder of runs holds some with {RUN}; {runs} holds none. `infogain eval` makes them.")
+    show(console, narrow(chosen) if kind is None else listing(chosen), kind)
+    if len(names) == 2:
+        show_comparison(console, chosen[0], chosen[1], kind)
+    if browses:
+        browse(console, chosen[0], right, limit, out)
+
+
+def find_run(runs: Path, name: str) -> Run:
+    """By its folder, or by a part of its name."""
+    for folder in (Path(name), runs / name):
+        if (folder / RUN).is_file():
+            return Run.open(folder)
+    found = [run for run in list_runs(runs) if name in run.name]
+    if len(found) != 1:
+        these = ", ".join(run.name for run in found or list_runs(runs)) or "none"
+        which = "several have it" if found else "none has it"
+        raise InputError(f"a run is named by its folder or a part of its name; {name!r}: {which}. There are: {these}.")
+    return found[0]
+
+
+def narrow(runs: list[Run]) -> Table:
+    """What a terminal has room for: the main columns, or of a single run all of them as lines."""
+    if len(runs) > 1:
+        return listing(runs, found=NARROW)
+    columns, (row,), _ = listing(runs)
+    return Table(["", runs[0].name], [list(pair) for pair in zip(columns, row, strict=True)], words=2)
+
+
+def show(console: Console, table: Table, kind: str | None) -> None:
+    if kind is None:
+        console.print(in_terminal(table))
+    else:
+        click.echo(FORMATS[kind](table), nl=False)
+
+
+def show_comparison(console: Console, first: Run, second: Run, kind: str | None) -> None:
+    found = compare(first, second)
+    click.echo()
+    show(console, changes(found), kind)
+    click.echo()
+    for line in [*verdicts(found), *differences(first.about, second.about)]:
+        console.print(line, soft_wrap=True)
+
+
+def changes(found: Comparison) -> Table:
+    rows = [_row("pass@1", found.accuracy, 100, 1), _row("H̃", found.entropy, 1, 2)]
+    return Table(["", "first", "second", "second − first", "95 %"], rows)
+
+
+def _row(name: str, change: Change, factor: float, digits: int) -> list[str]:
+    plain = [f"{factor * x:.{digits}f}" for x in (change.first, change.second)]
+    difference, low, high = (signed(factor * x, digits) for x in (change.difference, change.low, change.high))
+    return [name, *plain, difference, f"{low} to {high}"]
+
+
+def signed(x: float, digits: int) -> str:
+    return f"{x:+.{digits}f}".replace("-", "−")
+
+
+def verdicts(found: Comparison) -> list[str]:
+    """How the texts of both runs fell out."""
+    of = f"of {found.texts} texts of {found.problems} problems"
+    lines = [
+        f"right in the second run only: {found.gained}; in the first only: {found.lost}; in both: {found.both_right}; "
+        f"in neither: {found.both_wrong} ({of})"
+    ]
+    return [*lines, f"left out, as one run lacks them: {found.unpaired} texts"] if found.unpaired else lines
+
+
+def browse(console: Console, run: Run, right: bool | None, limit: int | None, out: Path | None) -> None:
+    lines = in_order(run.items(), right, limit)
+    if out:
+        out.write_text(run_page(run, lines), encoding="utf-8")
+        console.print(f"page of {len(lines)} texts → {out}", soft_wrap=True)
+        return
+    for line in lines:
+        show_text(console, run, line)
+    if not lines:
+        console.print("no such text.")
+
+
+def show_text(console: Console, run: Run, line: Plain) -> None:
+    console.print(f"\n{'✓' if line['score'] else '✗'} {line['key']['item']}, seed {line['key']['seed']}", style="bold")
+    console.print(prompt_text(line["prompt"]), style="dim", soft_wrap=True)
+    console.print(line["text"], soft_wrap=True)
+    for part in ends(run, line):
+        console.print(part, soft_wrap=True)
+
+
+def ends(run: Run, line: Plain) -> Sequence[str]:
+    answer = "nothing" if line["answer"] is None else line["answer"]
+    parts = [f"answer: {answer}", f"gold: {line['gold']}"]
+    if line.get("note"):
+        parts.append(f"why it is wrong: {line['note']}")
+    if line.get("trace"):
+        parts.append(f"trace: {view_command(trace_path(run, line))}")
+    return parts

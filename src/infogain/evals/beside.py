@@ -1,0 +1,61 @@
+"""Our numbers beside the paper's, as a table with what must be said about it, and as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from infogain.evals.page import table_page
+from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, in_markdown
+from infogain.options import Plain
+
+STANDS_IN = "Tasks of the zoo stand in for the paper's: the order of samplers may be compared, not the height."
+
+
+def table_of(found: Plain) -> Table:
+    """Lines for each row: ours, its interval, the paper's, and what lies between, where that can be said."""
+    columns = [column for column in found["columns"] if column["asked"]]
+    titles = [c["title"] if c["asked"] == c["task"] else f"{c['title']} ({c['asked']})" for c in columns]
+    names = [*(column["task"] for column in columns), "average", "entropy"]
+    rows = []
+    for row in found["rows"]:
+        spans = {task: "–".join(f"{100 * x:.0f}" for x in one["accuracy_95"]) for task, one in row["cells"].items()}
+        lines = {
+            "here": {name: f"{x:.2f}" if name == "entropy" else f"{x:.1f}" for name, x in row["here"].items()},
+            "95 %": spans,
+            "paper": {name: f"{x:.1f}" for name, x in row["paper"].items()},
+            "difference": {name: f"{x:+.1f}".replace("-", "−") for name, x in row["difference"].items()},
+        }
+        for what, numbers in lines.items():
+            first = [str(row["k"]), row["sampler"]] if what == "here" else ["", ""]
+            if numbers:
+                rows.append([*first, what, *(numbers.get(name, NONE) for name in names)])
+    return Table(["K", "sampler", "", *titles, "Avg.", "H̃"], rows, words=3)
+
+
+def notes(found: Plain) -> list[str]:
+    """What must be said beside the numbers."""
+    extent = found["extent"]
+    much = f"the first {extent['limit']} problems of each task" if extent["limit"] else "all problems"
+    said = [f"Here: {found['model']['name']}, {much}, seeds: {extent['seeds']}. Avg. is over the columns shown."]
+    if found["beside"]:
+        said.append(f"Paper: {found['beside']}; its Avg. and H̃ are over all of its columns.")
+    if any(column["asked"] not in (None, column["task"]) for column in found["columns"]):
+        said.append(STANDS_IN)
+    return [*said, *(f"Not asked: {column['unfit']}" for column in found["columns"] if column["unfit"])]
+
+
+def save(found: Plain, folder: Path) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    table, said, title = table_of(found), notes(found), f"{found['title']}: {found['about']}"
+    below = "".join(f"- {in_markdown(line)}\n" for line in said)
+    texts = {
+        "json": json.dumps(found, ensure_ascii=False, indent=1) + "\n",
+        "md": f"# {in_markdown(title)}\n\n{as_markdown(table)}\n{below}",
+        "tex": as_latex(table),
+        "html": table_page(found["title"], found["about"], as_html(table), said),
+    }
+    paths = [folder / f"{found['table']}.{ending}" for ending in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths

@@ -1,0 +1,106 @@
+"""Two runs of the same problems, set against each other problem by problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from infogain import noise
+from infogain.errors import InputError
+from infogain.evals.numbers import mean
+from infogain.evals.runs import Run
+from infogain.evals.summary import by_problem
+from infogain.options import Plain
+
+RESAMPLES = 10_000
+PIECE = 2**21  # numbers drawn at once
+STREAM = 100  # of the noise, for no other purpose
+OUTCOMES = {(0, 1): "gained", (1, 0): "lost", (1, 1): "both_right", (0, 0): "both_wrong"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """From the first run to the second: a mean difference and its 95 % interval."""
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    problems: int
+    texts: int  # problems and seeds that both runs have
+    unpaired: int  # those that one of them has
+    accuracy: Change
+    entropy: Change  # H̃
+    gained: int  # texts wrong in the first run and right in the second
+    lost: int  # the other way round
+    both_right: int
+    both_wrong: int
+
+
+def compare(first: Run, second: Run) -> Comparison:
+    """Paired: only problems and seeds that both runs have."""
+    check_same(first.about, second.about)
+    one, two = ({(line["key"]["item"], line["key"]["seed"]): line for line in run.items()} for run in (first, second))
+    shared = [key for key in one if key in two]
+    if not shared:
+        raise InputError("two runs are compared over the problems both have finished; they have none in common.")
+    pairs = [(one[key], two[key]) for key in shared]
+    counts = {outcome: sum((a["score"], b["score"]) == outcome for a, b in pairs) for outcome in OUTCOMES}
+    return Comparison(
+        problems=len({item for item, _ in shared}),
+        texts=len(shared),
+        unpaired=len(one) + len(two) - 2 * len(shared),
+        accuracy=_change(pairs, "score"),
+        entropy=_change(pairs, "cumulative_entropy"),
+        **{name: counts[outcome] for outcome, name in OUTCOMES.items()},
+    )
+
+
+def check_same(first: Plain, second: Plain) -> None:
+    for name, one, two in (
+        ("task", first["task"], second["task"]),
+        ("fingerprint of the items", first["data"]["fingerprint"], second["data"]["fingerprint"]),
+    ):
+        if one != two:
+            raise InputError(f"runs are compared over the same problems; the {name} is {one} and {two}.")
+
+
+def differences(first: Plain, second: Plain) -> list[str]:
+    """What was asked of one run and not of the other: `sampler.name: entropy → info-gain`."""
+    one, two = ({name: about[name] for name in ("model", "protocol", "recipe")} for about in (first, second))
+    flat, other = _flat(one), _flat(two)
+    names = [name for name in {**flat, **other} if flat.get(name) != other.get(name)]
+    return [f"{name.partition('.')[2]}: {flat.get(name, 'unset')} → {other.get(name, 'unset')}" for name in names]
+
+
+def paired_bootstrap(values: Sequence[float], resamples: int = RESAMPLES) -> tuple[float, float]:
+    """The 95 % interval of the mean of problems' differences: problems are drawn anew, with replacement."""
+    found, size = torch.tensor(values, dtype=torch.float64), len(values)
+    at_once, means = max(1, PIECE // size), []
+    for first in range(0, resamples, at_once):
+        some = torch.arange(first, min(first + at_once, resamples))[:, None]
+        drawn = noise.uniform(torch.tensor(0), STREAM, some, torch.arange(size))
+        means.append(found[(drawn * size).long()].mean(-1))
+    low, high = torch.cat(means).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return low, high
+
+
+def _change(pairs: Sequence[tuple[Plain, Plain]], name: str) -> Change:
+    one, two = (by_problem([pair[i] for pair in pairs], lambda line: line[name]) for i in (0, 1))
+    apart = [b - a for a, b in zip(one, two, strict=True)]
+    return Change(mean(one), mean(two), mean(apart), *paired_bootstrap(apart))
+
+
+def _flat(table: Plain, before: str = "") -> Plain:
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        flat |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+    return flat

@@ -1,0 +1,127 @@
+"""A table of the paper, made again: a plan for each of its cells, and our numbers beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from infogain.alphabet import Alphabet
+from infogain.errors import UnfitModel
+from infogain.evals.evaluate import Plan, prepare
+from infogain.evals.numbers import mean
+from infogain.evals.paper import Column, PaperTable, Row
+from infogain.evals.runs import Run, hash_of
+from infogain.evals.summary import summary
+from infogain.evals.task import Task
+from infogain.evals.tasks import load_task
+from infogain.generate import as_recipe
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.samplers import PC
+from infogain.text import TextModel
+
+
+@dataclass(frozen=True)
+class Cell:
+    row: Row
+    column: Column
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all cells share."""
+
+    model: TextModel
+    described: Plain  # the model in run.json
+    asked: Plain  # seeds, limit, length
+    data: Path | None = None
+    frequencies: str | None = None  # pc's table
+    unsafe: bool = False
+
+
+def task_for(column: Column, model: TextModel, unsafe: bool = False) -> Task:
+    """The paper's, or for a model of the zoo its counterpart there."""
+    small = isinstance(model.tokenizer, Alphabet)
+    return load_task(column.zoo if small and column.zoo else column.task, unsafe)
+
+
+def plan_table(table: PaperTable, setting: Setting) -> tuple[list[Cell], dict[str, str]]:
+    """A plan for each cell, row by row; and the tasks that cannot be asked, with the reason."""
+    first, unfit = {}, {}
+    for column in table.columns:
+        try:
+            first[column.task] = _plan(column, table.rows[0], setting)
+        except UnfitModel as error:
+            unfit[column.task] = str(error)
+    asked = [column for column in table.columns if column.task in first]
+    cells = [(row, column) for row in table.rows for column in asked]
+    return [Cell(row, column, _with(first[column.task], row, column, setting)) for row, column in cells], unfit
+
+
+def _plan(column: Column, row: Row, setting: Setting) -> Plan:
+    task = task_for(column, setting.model, setting.unsafe)
+    protocol = task.protocol(setting.model.tokenizer, **setting.asked)
+    recipe = recipe_of(row, column, setting, stops=protocol.style != "infill")
+    return prepare(task, setting.model, setting.described, protocol, recipe, setting.data if task.files else None)
+
+
+def _with(plan: Plan, row: Row, column: Column, setting: Setting) -> Plan:
+    """The same problems, posed alike, for this row's recipe: its seed is the same, so the seeds of items are."""
+    recipe = recipe_of(row, column, setting, stops=plan.protocol.style != "infill")
+    about = {**plan.about, "recipe": recipe.plain(), "recipe_hash": hash_of(recipe.plain())}
+    return replace(plan, recipe=recipe, about=about)
+
+
+def recipe_of(row: Row, column: Column, setting: Setting, stops: bool) -> Recipe:
+    recipe = as_recipe(column.over(row.recipe), setting.model, stops)
+    if isinstance(recipe.sampler, PC) and setting.frequencies:
+        return replace(recipe, sampler=replace(recipe.sampler, frequencies=setting.frequencies))
+    return recipe
+
+
+def record(table: PaperTable, cells: Sequence[Cell], unfit: dict[str, str], beside: str | None, runs: Path) -> Plain:
+    """Everything that was found, beside what the paper has."""
+    about = cells[0].plan.about
+    return {
+        "table": table.name,
+        "title": table.title,
+        "about": table.about,
+        "model": about["model"],
+        "beside": table.models[beside].name if beside else None,
+        "extent": {name: about["protocol"].get(name) for name in ("seeds", "limit")},
+        "columns": [_column(column, cells, unfit) for column in table.columns],
+        "rows": [_row(table, row, [c for c in cells if c.row is row], beside, runs) for row in table.rows],
+    }
+
+
+def _column(column: Column, cells: Sequence[Cell], unfit: dict[str, str]) -> Plain:
+    asked = next((cell.plan.task.name for cell in cells if cell.column is column), None)
+    return {"task": column.task, "title": column.title, "asked": asked, "unfit": unfit.get(column.task)}
+
+
+def _row(table: PaperTable, row: Row, cells: Sequence[Cell], beside: str | None, runs: Path) -> Plain:
+    paper = dict(zip([*table.order, "average", "entropy"], row.paper[beside] if beside else [], strict=False))
+    found = {cell.column.task: _numbers(cell, runs) for cell in cells}
+    numbers = {task: 100 * one["accuracy"] for task, one in found.items()}
+    numbers |= {"average": mean(list(numbers.values())), "entropy": mean([one["entropy"] for one in found.values()])}
+    own = {cell.column.task for cell in cells if cell.plan.task.name == cell.column.task}
+    fair = own | ({"average", "entropy"} if own == set(table.order) else set())  # what the paper's numbers are of
+    return {
+        "row": row.name,
+        "k": row.k,
+        "sampler": row.sampler,
+        "here": numbers,
+        "paper": paper,
+        "difference": {name: numbers[name] - paper[name] for name in numbers if name in fair and name in paper},
+        "cells": found,
+    }
+
+
+def _numbers(cell: Cell, runs: Path) -> Plain:
+    """Of what was asked for alone: the run may hold more of it."""
+    ids, seeds = {item.id for item in cell.plan.items}, range(cell.plan.protocol.seeds)
+    lines = Run(runs / cell.plan.name).items()
+    mine = [line for line in lines if line["key"]["item"] in ids and line["key"]["seed"] in seeds]
+    return {"run": cell.plan.name, "recipe": cell.plan.recipe.plain(), **summary(mine)}

@@ -1,0 +1,116 @@
+"""Tables of results as Markdown, LaTeX and HTML. Whatever a cell holds is shown as text and never taken for markup."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from infogain.evals.runs import Run
+from infogain.evals.summary import summary
+from infogain.options import Plain
+
+NONE = "–"
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "H̃": r"$\tilde{H}$",
+    "−": "$-$",
+    "–": "--",
+    "×": r"$\times$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "\n": " ",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+LATEX_SIGNS = re.compile("|".join(map(re.escape, LATEX)))
+MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]|~]")
+
+
+class Table(NamedTuple):
+    columns: list[str]
+    rows: list[list[str]]
+    words: int = 1  # columns that hold words, on the left; all others hold numbers
+
+
+def as_markdown(table: Table) -> str:
+    ruler = [":--" if i < table.words else "--:" for i in range(len(table.columns))]
+    lines = [*([map(in_markdown, table.columns), ruler]), *(map(in_markdown, row) for row in table.rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def as_latex(table: Table) -> str:
+    """For the booktabs package."""
+    shape = "l" * table.words + "r" * (len(table.columns) - table.words)
+    head, *body = (f"{' & '.join(map(in_latex, row))} \\\\\n" for row in [table.columns, *table.rows])
+    begin, end = f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n", "\\bottomrule\n\\end{tabular}\n"
+    return f"{begin}{head}\\midrule\n{''.join(body)}{end}"
+
+
+def as_html(table: Table) -> str:
+    rows = [_html_row("td", row, table.words) for row in table.rows]
+    head = _html_row("th", table.columns, table.words)
+    return f'<div class="table"><table><thead>{head}</thead><tbody>\n{"".join(rows)}</tbody></table></div>\n'
+
+
+def _html_row(tag: str, cells: Sequence[str], words: int) -> str:
+    parts = (f"<{tag}{' class=word' if i < words else ''}>{html.escape(c)}</{tag}>" for i, c in enumerate(cells))
+    return f"<tr>{''.join(parts)}</tr>\n"
+
+
+def in_markdown(text: str) -> str:
+    escaped = MARKDOWN_SIGNS.sub(lambda sign: f"\\{sign[0]}", " ".join(text.split()))
+    return html.escape(escaped, quote=False)
+
+
+def in_latex(text: str) -> str:
+    return LATEX_SIGNS.sub(lambda sign: LATEX[sign[0]], text)
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {"markdown": as_markdown, "latex": as_latex, "html": as_html}
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def pace(recipe: Plain) -> str:
+    """K, or how many steps there are."""
+    schedule = recipe["schedule"]
+    return str(schedule["k"]) if "k" in schedule else f"{schedule.get('count', '?')} steps"
+
+
+# What can be shown of a run: from what was asked, and from what came of it.
+ASKED: dict[str, Callable[[Run, Plain], str]] = {
+    "run": lambda run, about: run.name.rpartition("-")[2][:6],
+    "task": lambda run, about: about["task"],
+    "model": lambda run, about: about["model"]["name"],
+    "sampler": lambda run, about: about["recipe"]["sampler"]["name"],
+    "K": lambda run, about: pace(about["recipe"]),
+}
+FOUND: dict[str, Callable[[Plain], str]] = {
+    "pass@1": lambda found: percent(found["accuracy"]),
+    "95 %": lambda found: "–".join(map(percent, found["accuracy_95"])),
+    "texts": lambda found: f"{found['problems']}×{found['seeds']}",
+    "H̃": lambda found: f"{found['entropy']:.2f}",
+    "forwards": lambda found: f"{found['forwards']:.1f}",
+    "token-fw": lambda found: f"{found['token_forwards']:.0f}",
+    "bypass": lambda found: NONE if found["bypass_rate"] is None else f"{found['bypass_rate']:.0%}",
+    "tok/s": lambda found: NONE if found["tokens_per_second"] is None else f"{found['tokens_per_second']:.0f}",
+}
+
+
+def listing(runs: Iterable[Run], asked: Sequence[str] = tuple(ASKED), found: Sequence[str] = tuple(FOUND)) -> Table:
+    """A row for each run, with these columns; a run without a finished line has no numbers."""
+    rows = [_numbers(run, asked, found) for run in runs]
+    return Table([*asked, *found], rows, len(asked))
+
+
+def _numbers(run: Run, asked: Sequence[str], found: Sequence[str]) -> list[str]:
+    about, lines = run.about, run.items()
+    came = summary(lines) if lines else None
+    words = [ASKED[name](run, about) for name in asked]
+    return [*words, *(NONE if came is None else FOUND[name](came) for name in found)]
