@@ -307,6 +307,8 @@ def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor | sli
     padded = [[at + j if j < size else -1 for j in range(widest)] for at, size in zip(first, sizes, strict=False)]
     index = upload(padded, score.device)
     table = torch.where(index < 0, -torch.inf, score[index])
+    if beam == 1:
+        return index.gather(1, table.argmax(-1, keepdim=True)).flatten(), places  # the first of equals
     best = table.argsort(dim=-1, descending=True, stable=True)[:, :beam].sort(-1).values
     best = index.gather(1, best).flatten()
     if min(places) == beam:

@@ -377,6 +377,7 @@ def test_chat_needs_a_template(folders: dict[str, Path], tmp_path: Path) -> None
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
     assert "has none. Use generate --plain" in refused("chat", "-m", tmp_path)
     assert "such as GSAI-ML/LLaDA-8B-Instruct" in refused("chat")
-    assert "zoo:tiny-reason" not in ok("chat", "--help")
+    assert "default: zoo:tiny-reason" in ok("generate", "--help")
+    assert "default: zoo:tiny-reason" not in ok("chat", "--help")
     assert "--plain on the command line" in refused("generate", "the", "-m", tmp_path, "--chat")
     assert lines(ok("generate", "the", "-m", tmp_path, "--length", 2))

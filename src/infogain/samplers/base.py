@@ -114,5 +114,6 @@ def ordering(masked: Tensor, key: Tensor, first: Tensor | None = None) -> Tensor
 
 def top(order: Tensor, count: Tensor) -> Tensor:
     """Eq. 1: the first `count` columns of an ordering, as a mask. [..., W], [...] -> [..., W]"""
-    rank = order.argsort(-1)
+    place = torch.arange(order.shape[-1], device=order.device).expand(order.shape)
+    rank = torch.empty_like(order).scatter(-1, order, place)  # where each column stands
     return rank < count[..., None]
