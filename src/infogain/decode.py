@@ -13,6 +13,7 @@ import torch
 
 from infogain.batch import Batch
 from infogain.canvas import Canvas
+from infogain.device import current
 from infogain.errors import InfoGainError, InputError
 from infogain.lane import Lane
 from infogain.models.base import Denoiser
@@ -101,10 +102,12 @@ def decode_stream(
 def _steps(batch: Batch, observe: Observer | None) -> Iterator[None]:
     """Fig. 2, until every row is done; pauses after each step."""
     while batch.live:
-        batch.open_blocks()  # rows at a block's start: the model reads what lies outside it
-        moves = batch.propose()  # 1 sampling
-        batch.evaluate(moves)  # 2 evaluation: one forward for all candidates of all lanes
-        for event in batch.transition(moves):  # 3 transition
+        with current(batch.model.device):
+            batch.open_blocks()  # rows at a block's start: the model reads what lies outside it
+            moves = batch.propose()  # 1 sampling
+            batch.evaluate(moves)  # 2 evaluation: one forward for all candidates of all lanes
+            events = batch.transition(moves)  # 3 transition
+        for event in events:
             if observe:
                 observe(event)
         yield

@@ -1,11 +1,17 @@
-"""Numbers from the host to the device."""
+"""The device: which one is current, and numbers from the host to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
+
+
+def current(device: torch.device) -> AbstractContextManager[None]:
+    """Kernels start on the current GPU, which need not be the one that holds the tensors."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def upload(values: Sequence[int] | Sequence[Sequence[int]] | Tensor, device: torch.device) -> Tensor:
