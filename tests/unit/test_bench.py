@@ -305,4 +305,4 @@ def test_a_suite_runs_with_the_engine_asked_for(name: str) -> None:
     cases = load_suite(name, "graphs")
     own = {case.engine for case in cases.values() if case.device is None and case.cache != CANVAS}
     assert own == {"graphs"}
-    assert all(case.engine == "eager" for case in cases.values() if case.device or case.cache == CANVAS)
+    assert all(case.engine == "default" for case in cases.values() if case.device or case.cache == CANVAS)

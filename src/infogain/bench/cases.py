@@ -13,7 +13,7 @@ from infogain.options import Plain, fields, plain
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS, InfoGain, LookAhead, Sampler
 
-ENGINE = "eager"  # how the backbone runs, unless a case says otherwise
+ENGINE = "default"  # what the model takes by itself: graphs on a GPU, eager elsewhere
 CANVAS = "canvas"  # no cache as public code has none: every column runs, and every column's logits are made
 
 
@@ -36,9 +36,7 @@ class Case:
         if min(self.k, self.block, self.batch, self.length, self.steps or 1) < 1:
             raise OptionError("a case needs k, block, batch, length and steps of at least 1.")
         if self.cache == CANVAS and self.engine != ENGINE:
-            raise OptionError(
-                f"cache {CANVAS!r} runs without an engine; engine must be {ENGINE!r}, got {self.engine!r}."
-            )
+            raise OptionError(f"cache {CANVAS!r} runs without an engine; leave it unset, got {self.engine!r}.")
         if self.prompt < 1:
             raise OptionError(
                 f"a prompt needs a column: context + block must exceed length; got {self.context} + {self.block} "

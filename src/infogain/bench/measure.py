@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from infogain.bench import memory
-from infogain.bench.cases import CANVAS, Case
+from infogain.bench.cases import CANVAS, ENGINE, Case
 from infogain.bench.clock import repeat_ms, synchronize
 from infogain.bench.limits import measure_limits
 from infogain.bench.numbers import summarize
@@ -22,6 +22,7 @@ from infogain.decode import decode
 from infogain.errors import InfoGainError, OptionError
 from infogain.load import as_device, load_words
 from infogain.models.backbone import Backbone
+from infogain.models.engine import default_engine
 from infogain.models.transformer import Transformer
 from infogain.options import Plain
 from infogain.trace import StepEvent
@@ -38,7 +39,9 @@ def build(case: Case, transformer: Transformer) -> Timed:
     """The model a case decodes with."""
     if case.cache == CANVAS:
         return Timed(whole_canvas(transformer))
-    return TimedMasks(Backbone(transformer, case.cache, case.engine))
+    device = transformer.norm.weight.device
+    engine = default_engine(device) if case.engine == ENGINE else case.engine
+    return TimedMasks(Backbone(transformer, case.cache, engine))
 
 
 class Bench:

@@ -10,6 +10,7 @@ import torch
 from infogain.errors import InputError
 from infogain.models.backbone import Backbone
 from infogain.models.dream import DREAM
+from infogain.models.engine import default_engine
 from infogain.models.family import Config, Family
 from infogain.models.llada import LLADA, MMADA, is_mmada
 from infogain.models.sdar import SDAR
@@ -74,8 +75,7 @@ class Checkpoint:
         with torch.device("meta"):
             transformer = Transformer(spec)
         load_weights(transformer, self.family, self.folder, dtype, str(device))
-        engine = engine or ("graphs" if torch.device(device).type == "cuda" else "eager")
-        return Backbone(transformer.eval(), cache, engine, ceiling)
+        return Backbone(transformer.eval(), cache, engine or default_engine(torch.device(device)), ceiling)
 
 
 def find_family(config: Config) -> Family:

@@ -32,6 +32,10 @@ COLUMNS = 512  # room for frozen columns grows by so many
 Forward = Callable[[Tensor, BackboneContext, Tensor, int], Tensor]  # tokens, context, row, most -> activations
 
 
+def default_engine(device: torch.device) -> str:
+    return "graphs" if device.type == "cuda" else "eager"
+
+
 def check_engine(name: str, device: torch.device) -> None:
     if name not in ENGINES:
         raise UnknownName("engine", name, ENGINES)
