@@ -101,9 +101,14 @@ class Marginals:
         return Marginals(rows, True, torch.arange(len(rows), device=rows.device).view(place.shape), *rest)
 
     def join(self, other: Marginals) -> Marginals:
-        moved = replace(other, place=other.place + self.rows.shape[0])
-        rows, *rest = (torch.cat([getattr(x, name) for x in (self, moved)]) for name in ("rows", *PER_COLUMN))
-        return Marginals(rows, self.dense and other.dense, *rest)
+        one, two = self._held(), other._held()
+        moved = replace(two, place=two.place + one.rows.shape[0])
+        rows, *rest = (torch.cat([getattr(x, name) for x in (one, moved)]) for name in ("rows", *PER_COLUMN))
+        return Marginals(rows, one.dense and two.dense, *rest)
+
+    def _held(self) -> Marginals:
+        """The same, with logits that are there."""
+        return self[torch.arange(len(self.place))] if isinstance(self.rows, Deferred) else self
 
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""
