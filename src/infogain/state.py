@@ -74,8 +74,8 @@ class State(Draft):
 
         Those have no past: their own marginals stand in for it, and `step` tells.
         """
-        pairs = zip(self._canvas, other._canvas, strict=True)
-        return Draft(*(torch.cat(pair) for pair in pairs)).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+        both = [torch.cat(pair) for pair in zip(self._canvas, other._canvas, strict=True)]
+        return Draft(*both).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
     def widen(self, tokens: Tensor, mask_id: int) -> State:
         """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""
