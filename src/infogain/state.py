@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -50,16 +51,16 @@ class Draft:
     def draft(self, index: Index) -> Draft:
         """The canvases of these rows."""
         if index is ALL:
-            return self if type(self) is Draft else Draft(*self._canvas)
-        return Draft(*(x[index] for x in self._canvas))
+            return self if type(self) is Draft else Draft(**self._canvas)
+        return Draft(**{name: x[index] for name, x in self._canvas.items()})
 
     @property
-    def _canvas(self) -> list[Tensor]:
-        return [getattr(self, field.name) for field in fields(Draft)]
+    def _canvas(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(Draft)}
 
     def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
         """The same canvases, with what the model believes about them."""
-        return State(*self._canvas, p=p, before=before)
+        return State(**self._canvas, p=p, before=before)
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class State(Draft):
 
         Those have no past: their own marginals stand in for it, and `step` tells.
         """
-        both = [torch.cat(pair) for pair in zip(self._canvas, other._canvas, strict=True)]
-        return Draft(*both).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+        both = {name: torch.cat([x, getattr(other, name)]) for name, x in self._canvas.items()}
+        return Draft(**both).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
     def widen(self, tokens: Tensor, mask_id: int) -> State:
         """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""
