@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -32,7 +33,7 @@ class Lane:
     def rows(self) -> int:
         return self.canvas.tokens.shape[0]
 
-    @property
+    @cached_property
     def row_seeds(self) -> list[int]:
         return noise.row_seeds(self.recipe.seed, self.rows) if self.seeds is None else list(self.seeds)
 

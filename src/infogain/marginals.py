@@ -78,7 +78,7 @@ class Marginals:
             parts = [statistics(part, mask_id) for part in logits.parts()]
         else:
             parts = [statistics(strike(logits, mask_id), mask_id)]
-        found = [torch.cat(x) for x in zip(*parts, strict=True)]
+        found = parts[0] if len(parts) == 1 else [torch.cat(x) for x in zip(*parts, strict=True)]
         place = (masked.flatten().cumsum(0) - 1).clamp(min=0).view(masked.shape)
         return cls(logits, False, place, *(x[place].where(masked, y) for x, y in zip(found, CERTAIN, strict=True)))
 
@@ -94,6 +94,8 @@ class Marginals:
 
     def __getitem__(self, index: Tensor | slice) -> Marginals:
         """These hypotheses. Picked by number they get logits of their own, so that those of the others can go."""
+        if isinstance(index, slice) and index.indices(len(self.place)) == (0, len(self.place), 1):
+            return self
         place, *rest = (getattr(self, name)[index] for name in PER_COLUMN)
         if isinstance(index, slice):
             return Marginals(self.rows, False, place, *rest)
@@ -101,9 +103,14 @@ class Marginals:
         return Marginals(rows, True, torch.arange(len(rows), device=rows.device).view(place.shape), *rest)
 
     def join(self, other: Marginals) -> Marginals:
-        moved = replace(other, place=other.place + self.rows.shape[0])
-        rows, *rest = (torch.cat([getattr(x, name) for x in (self, moved)]) for name in ("rows", *PER_COLUMN))
-        return Marginals(rows, self.dense and other.dense, *rest)
+        one, two = self._held(), other._held()
+        moved = replace(two, place=two.place + one.rows.shape[0])
+        rows, *rest = (torch.cat([getattr(x, name) for x in (one, moved)]) for name in ("rows", *PER_COLUMN))
+        return Marginals(rows, one.dense and two.dense, *rest)
+
+    def _held(self) -> Marginals:
+        """The same, with logits that are there."""
+        return self[torch.arange(len(self.place))] if isinstance(self.rows, Deferred) else self
 
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""
@@ -149,7 +156,7 @@ def strike(logits: Tensor, mask_id: int) -> Tensor:
     Left in, it would take probability from real tokens and could be committed. [X, V]
     """
     if mask_id < logits.shape[-1]:
-        logits[:, mask_id] = -torch.inf
+        logits[:, mask_id].fill_(-torch.inf)
     return logits
 
 

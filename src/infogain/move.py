@@ -65,22 +65,22 @@ class Move:
         a = sampler.propose(z, schedule.budget(z))
         draft = z.apply(a, immediate_cost(z, a))
         finishes = ~draft.masked.any(-1)
-        single = len(a.parent) == len(z.row) and sampler.beam == 1
-        no_token = (a.tokens == mask_id) | (a.tokens < 0) | (a.tokens >= z.p.vocab_size)
-        columns = {
-            "parent": a.parent,
-            "commits": a.chosen.sum(-1),
-            "distinct": torch.ones_like(finishes) if single else _distinct(a, draft, finishes),
+        single = len(a.parent) == len(z.row)
+        parent = ALL if single else a.parent
+        no_token = (a.tokens == mask_id) | (a.tokens != a.tokens.clamp(0, z.p.vocab_size - 1))
+        commits = a.chosen.sum(-1)
+        flags = {
+            "distinct": torch.ones_like(finishes) if single and sampler.beam == 1 else _distinct(a, draft, finishes),
             "finishes": finishes,
             "stops": finishes & _holds_eos(draft, ends, a.parent) if ends else torch.zeros_like(finishes),
-            "no_distribution": (~z.p.entropy.isfinite() & z.masked).any(-1)[a.parent],
-            "no_score": z.cost.isnan()[a.parent],
-            "outside": (a.chosen & ~z.masked[a.parent]).any(-1),
+            "no_distribution": (~z.p.entropy.isfinite() & z.masked).any(-1)[parent],
+            "no_score": z.cost.isnan()[parent],
+            "outside": (a.chosen & ~z.masked[parent]).any(-1),
             "no_token": (a.chosen & no_token).any(-1),
-            "empty": ~a.chosen.any(-1),
+            "empty": commits == 0,
         }
-        numbers = [columns[name][:, None] for name in Verdict._fields]
-        return cls(z, a, draft, torch.cat(numbers, 1))  # whole numbers: the parents are
+        numbers = torch.stack([flags[name] for name in Verdict._fields[2:]]).long()
+        return cls(z, a, draft, torch.cat([torch.stack([a.parent, commits]), numbers]).T)
 
     # From here on once the verdicts are known; each worked out and uploaded once.
     @cached_property

@@ -30,14 +30,14 @@ _SHIFTS = {bits: (torch.tensor(bits), torch.tensor((1 << (64 - bits)) - 1)) for 
 def _shift(x: Tensor, bits: int) -> Tensor:
     """Logical right shift: torch shifts signed integers arithmetically."""
     places, rest = _SHIFTS[bits]
-    return (x >> places) & rest
+    return (x >> places).bitwise_and_(rest)
 
 
 def mix(x: Tensor) -> Tensor:
     """Scramble 64-bit integers (the finaliser of splitmix64); a bijection."""
-    x = (x ^ _shift(x, 30)) * _MIX_1
-    x = (x ^ _shift(x, 27)) * _MIX_2
-    return x ^ _shift(x, 31)
+    x = _shift(x, 30).bitwise_xor_(x).mul_(_MIX_1)
+    x = _shift(x, 27).bitwise_xor_(x).mul_(_MIX_2)
+    return _shift(x, 31).bitwise_xor_(x)
 
 
 def hashed(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
@@ -60,7 +60,7 @@ def wrapped(x: int) -> int:
 
 def uniform(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     """Numbers strictly between 0 and 1, float64, one for each combination of the arguments."""
-    return (_shift(hashed(seed, stream, *index), 12).double() + 0.5) * math.ldexp(1, -52)
+    return _shift(hashed(seed, stream, *index), 12).double().add_(0.5).mul_(math.ldexp(1, -52))
 
 
 def gumbel(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:

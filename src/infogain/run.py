@@ -199,7 +199,7 @@ class Run:
         index = ALL if len(kept) == len(every) else kept
         z_next = move.draft.draft(index)
         # a NaN score is passed on in the cost, for the next read-back to find
-        z_next = replace(z_next, cost=z_next.cost.where(~score[index].isnan(), torch.nan))
+        z_next = replace(z_next, cost=z_next.cost.masked_fill(score[index].isnan(), torch.nan))
         self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
         if self.sampler.beam > 1:
             z_next = replace(z_next, seed=self._place_seeds(self.members))
@@ -212,6 +212,8 @@ class Run:
 
         Those that finish their block are not evaluated: nothing is masked there, so what was last said may stand in.
         """
+        if move.p is not None and not move.finishing:
+            return self._worth(move, ALL, move.ahead.seen(move.p))
         score = torch.zeros_like(move.draft.cost)
         if move.p is not None:
             score[move.going_index] = self._worth(move, move.going_index, move.ahead.seen(move.p))

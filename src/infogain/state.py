@@ -7,6 +7,8 @@ hypothesis, L canvas columns, W block width, V vocabulary.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,25 +38,29 @@ class Draft:
     masked: Tensor  # [R, W]
     revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
 
-    @property
+    @cached_property
     def left(self) -> Tensor:
         """Masks left in each block. [R]"""
         return self.masked.sum(-1)
 
-    @property
+    @cached_property
     def column(self) -> Tensor:
         """Canvas column of each block column. [R, W]"""
         return block_columns(self.start, self.tokens.shape[1])
 
     def draft(self, index: Index) -> Draft:
         """The canvases of these rows."""
-        if index is ALL and type(self) is Draft:
-            return self
-        return Draft(**{field.name: getattr(self, field.name)[index] for field in fields(Draft)})
+        if index is ALL:
+            return self if type(self) is Draft else Draft(**self._canvas)
+        return Draft(**{name: x[index] for name, x in self._canvas.items()})
+
+    @property
+    def _canvas(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(Draft)}
 
     def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
         """The same canvases, with what the model believes about them."""
-        return State(**{field.name: getattr(self, field.name) for field in fields(Draft)}, p=p, before=before)
+        return State(**self._canvas, p=p, before=before)
 
 
 @dataclass(frozen=True)
@@ -69,8 +75,8 @@ class State(Draft):
 
         Those have no past: their own marginals stand in for it, and `step` tells.
         """
-        pairs = {f.name: torch.cat([getattr(self, f.name), getattr(other, f.name)]) for f in fields(Draft)}
-        return Draft(**pairs).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+        both = {name: torch.cat([x, getattr(other, name)]) for name, x in self._canvas.items()}
+        return Draft(**both).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
     def widen(self, tokens: Tensor, mask_id: int) -> State:
         """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""

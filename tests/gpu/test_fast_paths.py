@@ -51,6 +51,31 @@ def test_what_is_no_distribution_stays_visible() -> None:
     assert not statistics(logits, 5)[1].isfinite().any()
 
 
+@pytest.mark.parametrize("words", [1, 2, 500, 8192, 8193, 20000])
+@pytest.mark.parametrize("tau", [1e-30, 1e-3, 0.7, 30.0])
+def test_a_drawn_word_is_the_one_whose_share_of_the_whole_holds_u(words: int, tau: float) -> None:
+    generator = torch.Generator().manual_seed(2)
+    logits = torch.randn(2, 3, words, generator=generator) * 4
+    p = Marginals.of(logits.cuda(), words)
+    u = torch.rand(2, 6, 3, dtype=torch.float64, generator=generator)
+    u[:, 0], u[:, 1] = 1e-17, 1 - 1e-16
+    tokens = p.draw(tau, u.cuda()).cpu().transpose(1, 2)  # [R, W, N]
+    share = ((logits.double() - logits.double().amax(-1, keepdim=True)) / tau).softmax(-1)
+    after, own = (x.gather(-1, tokens).transpose(1, 2) for x in (share.cumsum(-1), share))
+    assert (own > 0).all()
+    assert (after - own - 2e-6 <= u).all()
+    assert (u <= after + 2e-6).all()
+
+
+def test_logits_may_lie_in_any_order() -> None:
+    logits = torch.randn(20000, 2, 3, device="cuda").permute(1, 2, 0)
+    one, two = Marginals.of(logits.contiguous(), 5), Marginals.of(logits, 5)
+    assert torch.equal(one.entropy, two.entropy)
+    assert torch.equal(one.argmax, two.argmax)
+    u = torch.rand(2, 4, 3, device="cuda")
+    assert torch.equal(one.draw(0.7, u), two.draw(0.7, u))
+
+
 def test_the_hash_is_that_of_the_cpu() -> None:
     seed, step = torch.tensor([3, -(2**62), 5])[:, None, None], torch.arange(3)[:, None, None]
     number, column = torch.arange(8)[:, None], torch.randint(0, 99, (3, 1, 16))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import Canvas, OptionError, UnknownName
+from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
 from infogain.marginals import Deferred, Marginals
 from infogain.models.backbone import Backbone
 from infogain.models.context import BackboneContext
@@ -65,7 +65,9 @@ def test_a_buffer_is_wider_than_what_it_holds_and_nothing_shows(family: str, cac
     assert model.engine is not None
     assert model.engine.context is not None
     assert model.engine.context.frozen.shape[1] > same.frozen.shape[1]
-    assert list(model.engine.recorded) == [(next(size for size in ROWS if size >= len(row)), WIDTH, same.width)]
+    rows = next(size for size in ROWS if size >= len(row))
+    most = 3 + rows - len(row)  # candidates that fill up may all be of one row
+    assert list(model.engine.recorded) == [(rows, WIDTH, same.width, most)]
 
 
 @pytest.mark.parametrize(("family", "cache"), CACHED)
@@ -121,6 +123,29 @@ def test_a_ceiling_changes_nothing_but_how_much_is_held() -> None:
     assert torch.equal(one.tokens, three.tokens)
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.name)
+def test_under_a_ceiling_rows_may_join_others_at_any_step(sampler: Sampler) -> None:
+    """The second row is in the middle of its block when the third takes the place of the first."""
+    plain = model_of("dream", "dual")
+    lane = Lane(Canvas.from_prompts([[1, 2], [3], [4, 5]], [2, 9, 4], BASE.mask_id), Recipe(sampler), at_once=2)
+    for ceiling in (1e-12, 2 * 8 * 3 * BASE.vocab_size / 2**30):
+        tight = Backbone(plain.transformer, "dual", ceiling=ceiling)
+        came = [[result.tokens for _, _, result in infogain.decode_stream(m, [lane])] for m in (tight, plain)]
+        assert all(torch.equal(one, two) for one, two in zip(*came, strict=True))
+
+
+def test_candidates_that_fill_up_a_recorded_size_take_no_place_from_others() -> None:
+    plain = model_of("dream", "dual")
+    model = fast(plain)
+    expected, tokens, _ = opened(plain, canvas_of(), starts("dream"))
+    context, _, _ = opened(model, canvas_of(), starts("dream"))
+    for row in ([3, 2, 1, 0, 0], [0, 0, 1, 1, 2], [1, 1, 1, 1, 1, 3, 3], [3, 3, 3, 2, 2], [0]):
+        most = max(row.count(c) for c in row)
+        cut, which = tokens[: len(row)], torch.tensor(row)
+        one, two = plain(cut, expected, which, most), model(cut, context, which, most)
+        assert torch.allclose(one, two, atol=1e-9)
+
+
 def test_marginals_of_masks_alone_are_those_of_all_columns() -> None:
     masked = torch.tensor([[True, False, True], [False, False, True], [True, True, True]])
     logits = torch.randn(3, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -141,5 +166,6 @@ def test_an_engine_or_ceiling_that_cannot_be_says_so() -> None:
         Backbone(transformer, engine="graph")
     with pytest.raises(OptionError, match="'compiled' needs a CUDA device"):
         Backbone(transformer, engine="compiled")
-    with pytest.raises(OptionError, match="ceiling must be above 0"):
-        Backbone(transformer, ceiling=0)
+    for ceiling in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(OptionError, match="ceiling must be above 0 GiB, or unset"):
+            Backbone(transformer, ceiling=ceiling)

@@ -16,6 +16,17 @@ def _has_triton() -> bool:
     return importlib.util.find_spec("triton") is not None
 
 
+def lined_up(x: Tensor) -> Tensor:
+    """With each row's numbers side by side, as the kernels read them; a copy only where they are not."""
+    return x if x.stride(-1) == 1 else x.contiguous()
+
+
 def usable(x: Tensor) -> bool:
     """Whether the kernels can work on tensors like this one. They know no float64."""
     return x.is_cuda and x.dtype != torch.float64 and _has_triton()
+
+
+def can_attend(keys: Tensor, columns: int) -> bool:
+    """Whether the attention kernel takes windows of so many columns, over keys [..., D] like these."""
+    dim = keys.shape[-1]
+    return usable(keys) and columns <= WIDEST and dim >= 16 and dim & (dim - 1) == 0

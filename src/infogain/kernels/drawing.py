@@ -7,6 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from infogain.kernels import lined_up
+
 BLOCK = 8192  # words of the vocabulary that one program reads
 
 
@@ -38,12 +40,15 @@ def _find(
     x = tl.load(logits + row.to(tl.int64) * row_stride + word, mask=word < words, other=-float("inf")).to(tl.float32)
     e = tl.exp((x - tl.load(top + row)) * inverse)
     found = tl.min(tl.where((tl.cumsum(e, 0) + before > aim) & (e > 0), word, 2147483647), 0)
-    likeliest = tl.load(argmax + row)  # where rounding left nothing
-    tl.store(out + spot, tl.where(found == 2147483647, likeliest, found.to(tl.int64)))
+    last = tl.max(tl.where(e > 0, word, -1), 0)  # where the two sums round apart
+    found = tl.where(found == 2147483647, tl.where(aim < float("inf"), last, -1), found)
+    likeliest = tl.load(argmax + row)  # where τ is so small that nothing is left, or too much
+    tl.store(out + spot, tl.where(found < 0, likeliest, found.to(tl.int64)))
 
 
 def draw(logits: Tensor, top: Tensor, argmax: Tensor, tau: float, u: Tensor) -> Tensor:
     """Words from e^(x/τ), one for each u [R, N, W]; logits [R·W, V], their largest ones and where. -> [R, N, W]"""
+    logits = lined_up(logits)
     rows, words = logits.shape
     count = triton.cdiv(words, BLOCK)
     parts = torch.empty((rows, count), dtype=torch.float32, device=logits.device)

@@ -7,6 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from infogain.kernels import lined_up
+
 BLOCK = 8192  # words of the vocabulary that one program reads
 
 
@@ -52,11 +54,13 @@ def _merge(parts, args, stats, argmax, count, rows, COUNT: tl.constexpr):
     tl.store(stats + rows + row, tl.log(z) - t / z)
     tl.store(stats + 2 * rows + row, 1 / z)
     tl.store(stats + 3 * rows + row, (1 - tl.exp(runner_up - top)) / z)
+    best = tl.minimum(best, count - 1)  # among NaN any block may come out largest, also one past the last
     tl.store(argmax + row, tl.load(args + row * count + best))
 
 
 def statistics(logits: Tensor, mask_id: int) -> tuple[Tensor, ...]:
     """log-normaliser, entropy, confidence, margin (float32) and argmax of each row, the mask left out. [X, V] -> [X]"""
+    logits = lined_up(logits)
     rows, words = logits.shape
     count = triton.cdiv(words, BLOCK)
     parts = logits.new_empty((rows, count, 4), dtype=torch.float32)

@@ -7,6 +7,7 @@ and values are kept once per row and read by all its candidates.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -65,8 +66,8 @@ class Backbone:
     ) -> None:
         """`engine`: see engine.py; `ceiling`: GiB that activations and logits of a forward may take."""
         self.transformer, self.spec = transformer, transformer.spec
-        if ceiling is not None and ceiling <= 0:
-            raise OptionError(f"ceiling must be above 0 GiB; got {ceiling!r}.")
+        if ceiling is not None and not 0 < ceiling < math.inf:
+            raise OptionError(f"ceiling must be above 0 GiB, or unset; got {ceiling!r}.")
         self.ceiling = None if ceiling is None else int(ceiling * 2**30)
         if self.ceiling is not None:
             transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
@@ -180,7 +181,7 @@ class Backbone:
         source = torch.zeros(count + 1, dtype=torch.int64, device=x.device)
         source = source.scatter(0, place, torch.arange(len(place), device=x.device))
         x, words = x[source[:count]], self.vocab_size
-        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling else count
+        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else count
         return Deferred(x, self.transformer.logits, words, most) if count > most else self.transformer.logits(x)
 
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infogain import kernels
 from infogain.errors import OptionError, UnknownName
 from infogain.models.context import BackboneContext
 from infogain.models.transformer import Keys
@@ -36,6 +37,11 @@ def default_engine(device: torch.device) -> str:
     return "graphs" if device.type == "cuda" else "eager"
 
 
+def _rounded(rows: int) -> int:
+    """Up to the next size that is recorded; 0: there is none."""
+    return next((size for size in ROWS if size >= rows), 0)
+
+
 def check_engine(name: str, device: torch.device) -> None:
     if name not in ENGINES:
         raise UnknownName("engine", name, ENGINES)
@@ -46,11 +52,11 @@ def check_engine(name: str, device: torch.device) -> None:
 class Recorded:
     """One forward at one size: fixed inputs, and the graph that goes with them."""
 
-    def __init__(self, forward: Forward, rows: int, width: int, context: BackboneContext) -> None:
+    def __init__(self, forward: Forward, rows: int, width: int, most: int, context: BackboneContext) -> None:
         device = context.tokens.device
         self.tokens = torch.zeros((rows, width), dtype=torch.int64, device=device)
         self.row = torch.zeros(rows, dtype=torch.int64, device=device)
-        self.run = lambda: forward(self.tokens, context, self.row, rows)
+        self.run = lambda: forward(self.tokens, context, self.row, most)
         self.graph: torch.cuda.CUDAGraph | None = None
 
     def record(self, pool: Any) -> None:
@@ -87,22 +93,26 @@ class Engine:
         self.start_up = 0.0  # seconds spent on recording
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        rows = next((size for size in ROWS if size >= len(tokens)), 0)
+        rows = _rounded(len(tokens))
         if not rows or rows * context.width > MOST_TOKENS:
             return self.forward(tokens, context, row, most)
         with torch.inference_mode():
             self._hold(context)
             assert self.context is not None
-            key = (rows, tokens.shape[1], context.width)
+            if kernels.can_attend(context.layers[0].k, context.width):
+                most = rows  # it packs nothing, so one recording does for all
+            else:
+                most = _rounded(most + rows - len(tokens))  # those that fill up may all name one context row
+            key = (rows, tokens.shape[1], context.width, most)
             if key not in self.recorded:
                 self._record(key)
             return self.recorded[key](tokens, row)
 
     def _record(self, key: tuple[int, ...]) -> None:
         began = time.perf_counter()
-        rows, width, window = key
+        rows, width, window, most = key
         assert self.context is not None
-        recorded = Recorded(self.forward, rows, width, replace(self.context, width=window))
+        recorded = Recorded(self.forward, rows, width, most, replace(self.context, width=window))
         if self.context.tokens.is_cuda:
             self.pool = self.pool or torch.cuda.graph_pool_handle()
             recorded.record(self.pool)

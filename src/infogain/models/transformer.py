@@ -252,7 +252,7 @@ def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: 
     share a context row are folded into its query axis: its keys are read once and never copied.
     """
     rows, heads, columns, dim = q.shape
-    if kernels.usable(q) and columns <= kernels.WIDEST and dim >= 16 and dim & (dim - 1) == 0:
+    if kernels.can_attend(q, columns):
         return _attend_on_gpu(q, own, visible, shared, index)
     context, places = shared.frozen.shape[0], shared.most
     kv = own.k.shape[1]

@@ -77,5 +77,5 @@ class LookAhead(Drawing):
 
 def _greedy_first(noise: Tensor) -> Tensor:
     """No noise for candidate 0, so that look-ahead never does without the greedy action."""
-    noise[:, 0] = 0
+    noise[:, 0].zero_()
     return noise

@@ -67,6 +67,8 @@ class Drawing(Sampler):
 
     def draw(self, z: State, n: int = 1) -> Tensor:
         """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""
+        if self.tau_token == 0:  # no dice
+            return z.p.argmax[:, None].expand(-1, n, -1)
         u = noise.uniform(*_index(z, noise.TOKEN, n))
         return z.p.draw(self.tau_token, u, self.top_k, self.top_p)
 
