@@ -15,7 +15,6 @@ from infogain.errors import UnfitModel
 from infogain.evals.evaluate import PIECE, Plan, default_for, evaluate, prepare
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
-from infogain.evals.task import Item
 from infogain.evals.tasks import TASKS, load_task
 from infogain.samplers import make
 from infogain.schedule import TokensPerStep
@@ -162,16 +161,6 @@ def test_a_block_causal_model_keeps_its_blocks(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_asked_is_told_so(model: TextModel) -> None:
     with pytest.raises(UnfitModel, match=r"^m cannot be asked gsm8k: it does not know the characters \['\\n', "):
         plan(model, "gsm8k")
-
-
-def test_two_items_of_one_name_are_refused(model: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = load_task("zoo:sudoku")
-    item = task.items()[1][0]
-    monkeypatch.setattr(task, "items", lambda data: ("here", [item, item]), raising=False)
-    with pytest.raises(InfoGainError, match="here: the items of zoo:sudoku must have different names"):
-        plan(model)
-    monkeypatch.setattr(task, "items", lambda data: ("here", [item, Item("1", item.question, "", item.extra)]))
-    assert plan(model).about["data"]["items"] == 2
 
 
 def line(item: int, seed: int, score: int, **rest: Any) -> dict[str, Any]:
