@@ -109,9 +109,8 @@ def test_a_program_cannot_redefine_what_the_tests_take_from_the_prompt(sandbox: 
     test = "def check(candidate):\n    assert helper(candidate(4)) == 2\n"
     item = Item("HumanEval/0", PROMPT, "", {"test": test, "entry_point": "half"})
     assert HumanEval().score(item, f"```python\n{PROGRAM}```").right
-    assert (
-        not HumanEval().score(item, "```python\ndef helper(x):\n    return 2\n\ndef half(x):\n    return 0\n```").right
-    )
+    lie = "def helper(x):\n    return 2\n\ndef half(x):\n    return 0\n"
+    assert not HumanEval().score(item, f"```python\n{lie}```").right
 
 
 def test_without_a_sandbox_programs_are_refused_unless_somebody_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,26 @@ def test_the_bypass_is_counted_for_each_text_alone(model: TextModel, tmp_path: P
     assert summary(greedy)["bypass_rate"] is None
 
 
+def test_texts_of_one_step_are_scored_together_and_written_before_the_next(
+    model: TextModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, together, on_disk = plan(model, limit=6), list[int](), list[int]()
+    score = made.task.scores
+
+    def scores(given: Any) -> Any:
+        together.append(len(given))
+        return score(given)
+
+    def observe(event: StepEvent) -> None:
+        on_disk.append(len(Run(tmp_path / made.name).items()))
+
+    monkeypatch.setattr(made.task, "scores", scores, raising=False)
+    lines = list(evaluate(made, tmp_path, 4, observe=observe))
+    assert sum(together) == len(lines) == 6
+    assert max(together) > 1
+    assert on_disk[-1] == 6 - together[-1] > 0
+
+
 def test_gamma_of_one_bypasses_nothing(model: TextModel, tmp_path: Path) -> None:
     lines = list(evaluate(plan(model, recipe=Recipe(make("info-gain", n=2, gamma=1.0))), tmp_path))
     assert [line["bypassed"] for line in lines] == [0] * 4

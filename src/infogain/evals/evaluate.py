@@ -191,12 +191,12 @@ def _decode(
 
     def watch(event: StepEvent) -> None:
         nonlocal began
-        count(event)
-        if observe:
-            observe(event)
         paused = time.perf_counter()
         settle()
         began += time.perf_counter() - paused
+        count(event)
+        if observe:
+            observe(event)
 
     seeds = [plan.seeds[seed][i] for seed, i in piece]
     stops = plan.task.stops if plan.protocol.style == "plain" else ()
