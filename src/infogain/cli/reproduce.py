@@ -78,7 +78,6 @@ def reproduce(
     beside = table.beside(name, beside)
     if not name.startswith(ZOO):
         check([load_task(column.task, allow_unsafe) for column in table.columns], data)
-    make_folder(out, (), overwrite=True)
     model, source = load(source, name)
     small = isinstance(model.tokenizer, Alphabet)
     length = table.models[beside].length if beside and not small else None
@@ -87,6 +86,7 @@ def reproduce(
     cells, unfit = plan_table(table, Setting(model, describe(source), asked, data, counted, allow_unsafe))
     check_asked(cells, unfit, data, frequencies)
     warn(cells, model, counted)
+    make_folder(out, (), overwrite=True)
     carry_out(title, cells, runs, batch_size)
     found = record(table, cells, unfit, beside, runs)
     console = Console(highlight=False, markup=False)

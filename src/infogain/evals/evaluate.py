@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 
@@ -16,10 +15,11 @@ from infogain import __version__
 from infogain.decode import Observer
 from infogain.errors import UnfitModel
 from infogain.evals.bypass import BypassCount
+from infogain.evals.desk import Came, Desk
 from infogain.evals.protocol import Protocol
-from infogain.evals.runs import TRACES, VERSION, Run, hash_of, run_name
-from infogain.evals.task import Item, Score, Task
-from infogain.generate import Generation, default_recipe, stream
+from infogain.evals.runs import VERSION, Run, hash_of, run_name
+from infogain.evals.task import Item, Task
+from infogain.generate import default_recipe, stream
 from infogain.job import Job, completions, infills
 from infogain.noise import row_seeds
 from infogain.options import Plain
@@ -134,48 +134,13 @@ def evaluate(
     with run.writing(plan.about) as add:
         done = run.done()
         for piece in plan.pieces(batch_size, done):
-            desk = Desk(plan, run, add)
+            desk = Desk(plan.task, plan.items, plan.about["recipe_hash"], run, add)
             for came in _decode(plan, piece, batch_size, traces, observe, desk.settle):
                 if (plan.items[came.item].id, came.seed) not in done:
                     desk.waiting.append(came)
                 yield from desk.collect()
             desk.settle()
             yield from desk.collect()
-
-
-class Came(NamedTuple):
-    """A text as it came from the model."""
-
-    seed: int  # number of the seed
-    item: int
-    text: Generation
-    rest: Plain  # its time and what the bypass did
-
-
-class Desk:
-    """Scores and writes. Texts that came out at the same step are scored together, before the next step's come."""
-
-    def __init__(self, plan: Plan, run: Run, add: Callable[[Plain], None]) -> None:
-        self.plan, self.run, self.add = plan, run, add
-        self.waiting: list[Came] = []
-        self.written: list[Plain] = []
-
-    def settle(self) -> None:
-        if not self.waiting:
-            return
-        scores = self.plan.task.scores([(self.plan.items[came.item], came.text.text) for came in self.waiting])
-        for came, score in zip(self.waiting, scores, strict=True):
-            line = _line(self.plan, came, score)
-            if came.text.trace is not None:
-                line["trace"] = _keep_trace(self.run, came)
-            self.add(line)
-            self.written.append(line)
-        self.waiting.clear()
-
-    def collect(self) -> Iterator[Plain]:
-        """What was written since the last time."""
-        lines, self.written = self.written, []
-        yield from lines
 
 
 def _decode(
@@ -205,33 +170,3 @@ def _decode(
         choices, bypassed = count.take(text.seed)
         yield Came(*piece[at], text, {"choices": choices, "bypassed": bypassed, "seconds": round(seconds, 6)})
         began = time.perf_counter()
-
-
-def _line(plan: Plan, came: Came, score: Score) -> Plain:
-    """As `infogain.evals.runs` describes it."""
-    item, text = plan.items[came.item], came.text
-    return {
-        "key": {"task": plan.task.name, "item": item.id, "seed": came.seed, "recipe": plan.about["recipe_hash"]},
-        "score": int(score.right),
-        "prompt": text.prompt,
-        "text": text.text,
-        "answer": score.answer,
-        "gold": item.gold,
-        **({"note": score.note} if score.note else {}),
-        "cumulative_entropy": text.cumulative_entropy,
-        "forwards": text.forwards,
-        "token_forwards": text.token_forwards,
-        "committed": text.committed,
-        **came.rest,
-        "seed": text.seed,
-        "finish": text.finish,
-    }
-
-
-def _keep_trace(run: Run, came: Came) -> str:
-    """Before the line that names it."""
-    (run.folder / TRACES).mkdir(exist_ok=True)
-    path = run.folder / TRACES / f"{came.item:05}-{came.seed}.jsonl"
-    assert came.text.trace is not None
-    came.text.trace.save(path)
-    return str(path.relative_to(run.folder))
