@@ -54,7 +54,7 @@ def test_two_runs_are_compared(runs: Path) -> None:
 
 
 def test_a_text_cannot_steer_the_terminal() -> None:
-    assert harmless("\x1b]0;title\x07 ✓ x\n\ty\x9b2J") == "�]0;title� ✓ x\n\ty�2J"
+    assert harmless("\x1b]0;title\x07 ✓\xa0x\n\ty\x9b2J") == "�]0;title� ✓\xa0x\n\ty�2J"
 
 
 def test_right_and_wrong_texts_are_browsed(runs: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from unicodedata import category
 
 import click
 from rich.console import Console
@@ -145,7 +146,7 @@ def show_text(console: Console, run: Run, line: Plain) -> None:
 
 def harmless(text: str) -> str:
     """Without what would steer the terminal: a model may write anything."""
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else "�" for sign in text)
+    return "".join("�" if category(sign) == "Cc" and sign not in "\n\t" else sign for sign in text)
 
 
 def ends(run: Run, line: Plain) -> Sequence[str]:
