@@ -39,7 +39,7 @@ class ContextError(InputError):
 
 
 class UnfitModel(InputError):
-    """A task that this model, on this machine, cannot be asked; others can."""
+    """A task that this model cannot be asked; others can."""
 
 
 class OptionError(InputError):

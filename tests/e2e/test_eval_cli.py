@@ -57,6 +57,16 @@ def test_mistakes_are_named(flags: list[str], message: str, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("model", ["zoo:tiny-reason", "./no-such-folder"])
+def test_a_broken_file_is_named_before_a_model_is_looked_at(model: str, tmp_path: Path) -> None:
+    (tmp_path / "gsm8k.jsonl").write_text('{"question": "Two?", "answer": "#### 2"}\n' * 6 + "{bad\n")
+    flags = ["-m", model, "--data", tmp_path, "--runs", tmp_path / "runs"]
+    assert "gsm8k.jsonl, line 7: must be JSON" in refused("eval", "zoo:sudoku", "gsm8k", *flags)
+    if model != "zoo:tiny-reason":  # the zoo's counterparts are not read from files
+        assert "gsm8k.jsonl, line 7: must be JSON" in refused("reproduce", "table2", "--only", "gsm8k", *flags)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.e2e.kills", str(tmp_path), "--kills", "4"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)

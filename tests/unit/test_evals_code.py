@@ -9,11 +9,12 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from infogain.evals.code import CodeTask, as_body, find_code
+from infogain.errors import SandboxError
+from infogain.evals.code import as_body, find_code
+from infogain.evals.evaluate import check
 from infogain.evals.task import Item
 from infogain.evals.tasks.humaneval import HumanEval, completed
 from infogain.evals.tasks.mbpp import MBPP, function_of
-from infogain.load import load
 
 PROMPT = 'import math\n\ndef helper(x):\n    return x\n\ndef half(x):\n    """ Half of x. """\n'
 TEST = "def check(candidate):\n    assert candidate(4) == 2\n    assert candidate(9) == 4.5\n"
@@ -25,14 +26,17 @@ PROGRAM = "def half(x):\n    return x / 2\n"
 def sandbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """The sandbox's interface over a plain process."""
 
-    def run_code(program: str, tests: str = "", *, unsafe: bool = False) -> SimpleNamespace:
+    def run_code(program: str, tests: str) -> SimpleNamespace:
         (tmp_path / "program.py").write_text(program)
         (tmp_path / "tests.py").write_text(f"from program import *\n{tests}")
         done = subprocess.run([sys.executable, "-S", "tests.py"], cwd=tmp_path, capture_output=True, timeout=20)
         return SimpleNamespace(ok=done.returncode == 0, status="passed" if done.returncode == 0 else "failed")
 
+    def run_many(programs: list[tuple[str, str]], *, unsafe: bool) -> list[SimpleNamespace]:
+        return [run_code(*pair) for pair in programs]
+
     module = ModuleType("infogain.sandbox")
-    module.__dict__.update(run_code=run_code, ready=lambda: None)
+    module.__dict__.update(run_many=run_many)
     monkeypatch.setitem(sys.modules, "infogain.sandbox", module)
     return module
 
@@ -55,6 +59,10 @@ def test_code_is_found_among_words(text: str) -> None:
 def test_where_no_block_defines_the_function_the_first_one_is_taken() -> None:
     assert find_code("```\na = 1\n```\n```\nb = 2\n```", "half") == "a = 1\n"
     assert find_code("not code at all, sorry!") == "not code at all, sorry!"
+
+
+def test_code_that_stands_alone_is_taken_whole() -> None:
+    assert find_code(f"TWO = 2\n{PROGRAM}", "half") == f"TWO = 2\n{PROGRAM}"
 
 
 def test_a_body_is_indented_once() -> None:
@@ -97,27 +105,39 @@ def test_mbpp_runs_the_code_with_imports_and_asserts(sandbox: ModuleType) -> Non
     assert not MBPP().score(item, "```python\ndef half(x):\n    return x\n```").right
 
 
-def test_without_a_sandbox_programs_are_refused_unless_somebody_says_so(sandbox: ModuleType) -> None:
-    model = load("zoo:tiny-reason", device="cpu")
-    assert "does not know the characters" in str(HumanEval().unfit(model))
+def test_a_program_cannot_redefine_what_the_tests_take_from_the_prompt(sandbox: ModuleType) -> None:
+    test = "def check(candidate):\n    assert helper(candidate(4)) == 2\n"
+    item = Item("HumanEval/0", PROMPT, "", {"test": test, "entry_point": "half"})
+    assert HumanEval().score(item, f"```python\n{PROGRAM}```").right
+    lie = "def helper(x):\n    return 2\n\ndef half(x):\n    return 0\n"
+    assert not HumanEval().score(item, f"```python\n{lie}```").right
+
+
+def test_without_a_sandbox_programs_are_refused_unless_somebody_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infogain.sandbox.ready", lambda: "no user namespaces")
+    monkeypatch.setattr(sys, "platform", "linux")
     for kind in (HumanEval, MBPP):
-        speaks = model._replace(tokenizer=SimpleNamespace())
-        assert kind().unfit(speaks) is None
-        sandbox.__dict__["ready"] = lambda: "no user namespaces"
-        assert "cannot be used here: no user namespaces. " in str(kind().unfit(speaks))
-        assert kind(unsafe=True).unfit(speaks) is None
-        sandbox.__dict__["ready"] = lambda: None
+        with pytest.raises(SandboxError, match=r"refuses: no user namespaces\. .* pass --allow-unsafe"):
+            kind().demand()
+        kind(unsafe=True).demand()
+    with pytest.raises(SandboxError):
+        check([MBPP()], None)
 
 
-def test_a_code_task_names_its_function_and_hands_the_permission_on(sandbox: ModuleType) -> None:
-    asked: list[tuple[str, bool]] = []
+def test_texts_are_run_together_and_the_permission_is_handed_on(sandbox: ModuleType) -> None:
+    asked: list[tuple[list[tuple[str, str]], bool]] = []
 
-    def run_code(program: str, tests: str, *, unsafe: bool) -> SimpleNamespace:
-        asked.append((tests, unsafe))
-        return SimpleNamespace(ok=True, status="passed")
+    def run_many(programs: list[tuple[str, str]], *, unsafe: bool) -> list[SimpleNamespace]:
+        asked.append((programs, unsafe))
+        return [SimpleNamespace(ok=not i, status="timeout") for i in range(len(programs))]
 
-    sandbox.__dict__["run_code"] = run_code
-    tasks: list[CodeTask] = [HumanEval(), HumanEval(unsafe=True)]
-    for task in tasks:
-        task.run("", "sum", "assert sum(1) == 2")
-    assert asked == [("from program import sum\nassert sum(1) == 2", unsafe) for unsafe in (False, True)]
+    sandbox.__dict__["run_many"] = run_many
+    item = Item("11", "", "", {"tests": ["assert sum(1) == 2"], "imports": [], "name": "sum"})
+    for unsafe in (False, True):
+        scores = MBPP(unsafe).scores([(item, "x = 1"), (item, "x = 2")])
+        assert [(score.right, score.answer, score.note) for score in scores] == [
+            (True, "x = 1", ""),
+            (False, "x = 2", "timeout"),
+        ]
+    tests = "from program import sum\nassert sum(1) == 2\n"
+    assert asked == [([("x = 1", tests), ("x = 2", tests)], unsafe) for unsafe in (False, True)]

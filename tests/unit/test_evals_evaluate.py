@@ -15,7 +15,6 @@ from infogain.errors import UnfitModel
 from infogain.evals.evaluate import PIECE, Plan, default_for, evaluate, prepare
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
-from infogain.evals.task import Item
 from infogain.evals.tasks import TASKS, load_task
 from infogain.samplers import make
 from infogain.schedule import TokensPerStep
@@ -115,6 +114,26 @@ def test_the_bypass_is_counted_for_each_text_alone(model: TextModel, tmp_path: P
     assert summary(greedy)["bypass_rate"] is None
 
 
+def test_texts_of_one_step_are_scored_together_and_written_before_the_next(
+    model: TextModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, together, on_disk = plan(model, limit=6), list[int](), list[int]()
+    score = made.task.scores
+
+    def scores(given: Any) -> Any:
+        together.append(len(given))
+        return score(given)
+
+    def observe(event: StepEvent) -> None:
+        on_disk.append(len(Run(tmp_path / made.name).items()))
+
+    monkeypatch.setattr(made.task, "scores", scores, raising=False)
+    lines = list(evaluate(made, tmp_path, 4, observe=observe))
+    assert sum(together) == len(lines) == 6
+    assert max(together) > 1
+    assert on_disk[-1] == 6 - together[-1] > 0
+
+
 def test_gamma_of_one_bypasses_nothing(model: TextModel, tmp_path: Path) -> None:
     lines = list(evaluate(plan(model, recipe=Recipe(make("info-gain", n=2, gamma=1.0))), tmp_path))
     assert [line["bypassed"] for line in lines] == [0] * 4
@@ -162,16 +181,6 @@ def test_a_block_causal_model_keeps_its_blocks(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_asked_is_told_so(model: TextModel) -> None:
     with pytest.raises(UnfitModel, match=r"^m cannot be asked gsm8k: it does not know the characters \['\\n', "):
         plan(model, "gsm8k")
-
-
-def test_two_items_of_one_name_are_refused(model: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = load_task("zoo:sudoku")
-    item = task.items()[1][0]
-    monkeypatch.setattr(task, "items", lambda data: ("here", [item, item]), raising=False)
-    with pytest.raises(InfoGainError, match="here: the items of zoo:sudoku must have different names"):
-        plan(model)
-    monkeypatch.setattr(task, "items", lambda data: ("here", [item, Item("1", item.question, "", item.extra)]))
-    assert plan(model).about["data"]["items"] == 2
 
 
 def line(item: int, seed: int, score: int, **rest: Any) -> dict[str, Any]:

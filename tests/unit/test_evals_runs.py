@@ -70,6 +70,7 @@ def test_a_changed_recipe_is_another_run_and_more_seeds_are_the_same_one(tmp_pat
     more = {**ABOUT, "protocol": {**ABOUT["protocol"], "seeds": 5, "limit": None}, "created": "later"}
     assert run_name(more) == run.name
     write(run, line(0, seed=1), about=more)
+    write(run, about=ABOUT)  # fewer again: what is there stays, and run.json says so
     assert run.about == {**ABOUT, "protocol": more["protocol"]}
     for part in ({"recipe": {**ABOUT["recipe"], "seed": 1}}, {"model": {"name": "m"}}, {"task": "zoo:countdown"}):
         other = {**ABOUT, **part}

@@ -103,7 +103,11 @@ BROKEN = [
     (MBPP_FILE, "mbpp", json.dumps([MBPP, {**MBPP, "task_id": True}]), r"entry 2, field 'task_id': must be a whole"),
     (MBPP_FILE, "mbpp", json.dumps([{**MBPP, "test_list": "x"}]), r"entry 1, field 'test_list': must be a list"),
     (MBPP_FILE, "mbpp", json.dumps([{**MBPP, "task_id": 2}]), "must hold test items of mbpp; it has none"),
+    (MBPP_FILE, "mbpp", json.dumps([MBPP, MBPP]), "items of mbpp must have different names; two are '11'"),
+    (MBPP_FILE, "mbpp", "[" * 100_000, "must be JSON; it is not: maximum recursion depth"),
     ("countdown.jsonl", "countdown", '{"input": "1,2,3,4,10", "output": "x"}', r"field 'input': must be 3 numbers and"),
+    ("countdown.jsonl", "countdown", '{"input": "1,2,3,7", "output": "1+2=3"}', r"field 'output': must be steps that"),
+    ("sudoku.csv", "sudoku", f"Puzzle,Solution\n{PUZZLE},{'1' * 200_000}\n", "line 2: must be CSV; it is not: field"),
     ("sudoku.csv", "sudoku", "Puzzle,Solution\n123,123\n", r"line 2, field 'Puzzle': must be sixteen digits"),
     (
         "sudoku.csv",
@@ -123,6 +127,11 @@ def test_a_broken_file_is_named_with_line_and_field(
     (tmp_path / name).write_text(text)
     with pytest.raises(InfoGainError, match=message):
         load_task(task).items(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_field(tmp_path: Path) -> None:
+    (tmp_path / "sudoku.csv").write_text(f"Puzzle,Solution\n{PUZZLE},{SOLUTION}\n", encoding="utf-8-sig")
+    assert load_task("sudoku").items(tmp_path)[1] == [Item("0", PUZZLE, SOLUTION)]
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from infogain.cli.layout import in_terminal, plain_table
 from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.errors import InputError, UnfitModel
-from infogain.evals.evaluate import Plan, default_for, evaluate, prepare
+from infogain.evals.evaluate import Plan, check, default_for, evaluate, prepare
 from infogain.evals.fingerprint import fingerprint
 from infogain.evals.protocol import STYLES
 from infogain.evals.runs import Run
@@ -77,6 +77,7 @@ def eval_(
     tasks = [load_task(name, allow_unsafe) for name in dict.fromkeys(names)]
     if data and not any(task.files for task in tasks):
         raise InputError(f"--data is for tasks that are read from files; {', '.join(names)} are drawn. Drop it.")
+    check(tasks, data)
     model, described = source.load(), describe(source)
     plans, unfit = list[Plan](), list[str]()
     for task in tasks:

@@ -16,13 +16,15 @@ from infogain.cli.eval import COUNT, describe
 from infogain.cli.generate import masks
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
+from infogain.cli.output import make_folder
 from infogain.decode import Observer
 from infogain.errors import InputError
 from infogain.evals.beside import notes, save, table_of
-from infogain.evals.evaluate import Plan, evaluate
+from infogain.evals.evaluate import Plan, check, evaluate
 from infogain.evals.paper import load_table
 from infogain.evals.reproduce import Cell, Setting, plan_table, record
 from infogain.evals.runs import Run
+from infogain.evals.tasks import load_task
 from infogain.load import ZOO
 from infogain.samplers import PC, LookAhead
 from infogain.text import TextModel
@@ -74,14 +76,17 @@ def reproduce(
     """
     table, name = load_table(title).only(only), source.name or DEFAULT
     beside = table.beside(name, beside)
+    if not name.startswith(ZOO):
+        check([load_task(column.task, allow_unsafe) for column in table.columns], data)
     model, source = load(source, name)
     small = isinstance(model.tokenizer, Alphabet)
     length = table.models[beside].length if beside and not small else None
     asked = {"seeds": seeds or (1 if small else SEEDS), "limit": limit, "length": length}
     counted = frequencies or (name if name.startswith(ZOO) else None)
     cells, unfit = plan_table(table, Setting(model, describe(source), asked, data, counted, allow_unsafe))
-    check(cells, unfit, data, frequencies)
+    check_asked(cells, unfit, data, frequencies)
     warn(cells, model, counted)
+    make_folder(out, (), overwrite=True)
     carry_out(title, cells, runs, batch_size)
     found = record(table, cells, unfit, beside, runs)
     console = Console(highlight=False, markup=False)
@@ -97,7 +102,7 @@ def load(source: Source, name: str) -> tuple[TextModel, Source]:
     return source.load(), source
 
 
-def check(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None, frequencies: str | None) -> None:
+def check_asked(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None, frequencies: str | None) -> None:
     """There is something to ask, and nothing was said in vain."""
     if not cells:
         raise InputError(" ".join(unfit.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from unicodedata import category
 
 import click
 from rich.console import Console
@@ -138,10 +139,14 @@ def browse(console: Console, run: Run, right: bool | None, limit: int | None, ou
 
 def show_text(console: Console, run: Run, line: Plain) -> None:
     console.print(f"\n{'✓' if line['score'] else '✗'} {line['key']['item']}, seed {line['key']['seed']}", style="bold")
-    console.print(prompt_text(line["prompt"]), style="dim", soft_wrap=True)
-    console.print(line["text"], soft_wrap=True)
-    for part in ends(run, line):
-        console.print(part, soft_wrap=True)
+    console.print(harmless(prompt_text(line["prompt"])), style="dim", soft_wrap=True)
+    for part in [line["text"], *ends(run, line)]:
+        console.print(harmless(part), soft_wrap=True)
+
+
+def harmless(text: str) -> str:
+    """Without what would steer the terminal: a model may write anything."""
+    return "".join("�" if category(sign) == "Cc" and sign not in "\n\t" else sign for sign in text)
 
 
 def ends(run: Run, line: Plain) -> Sequence[str]:

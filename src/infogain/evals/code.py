@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from abc import abstractmethod
+from collections.abc import Sequence
 
-from infogain.evals.task import Score, Task
-from infogain.text import TextModel
+from infogain.evals.task import Item, Score, Task
 
 FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 BEGINS = re.compile(r"^(?:def |async def |class |import |from |@)", re.MULTILINE)
@@ -18,7 +19,7 @@ def find_code(text: str, name: str | None = None) -> str:
     blocks: list[str] = FENCE.findall(text)
     if blocks:
         return next((block for block in reversed(blocks) if name and defines(block, name)), blocks[0])
-    begin = BEGINS.search(text)
+    begin = None if parses(text) else BEGINS.search(text)
     return longest_code(text[begin.start() :] if begin else text)
 
 
@@ -56,21 +57,32 @@ class CodeTask(Task):
     def __init__(self, unsafe: bool = False) -> None:
         self.unsafe = unsafe
 
-    def unfit(self, model: TextModel) -> str | None:
-        if (unknown := super().unfit(model)) or self.unsafe:
-            return unknown
-        from infogain.sandbox import ready
+    @abstractmethod
+    def program(self, item: Item, text: str) -> str:
+        """What the text comes to, as a program."""
 
-        reason = ready()
-        return reason and (
-            f"its programs are run in a sandbox, which cannot be used here: {reason}. On a machine that may be harmed, "
-            "--allow-unsafe runs them all the same."
-        )
+    @abstractmethod
+    def tests(self, item: Item) -> str:
+        """What must run to its end for the program to be right."""
 
-    def run(self, code: str, name: str | None, tests: str) -> Score:
-        """Right where the tests run to their end; the function `name` is the answer's even where Python has one."""
-        from infogain.sandbox import run_code
+    def demand(self) -> None:
+        from infogain.sandbox import has_walls
 
-        own = f"from program import {name}\n" if name else ""
-        outcome = run_code(code, own + tests, unsafe=self.unsafe)
-        return Score(outcome.ok, code, "" if outcome.ok else outcome.status)
+        has_walls(self.unsafe)
+
+    def score(self, item: Item, text: str) -> Score:
+        return self.scores([(item, text)])[0]
+
+    def scores(self, given: Sequence[tuple[Item, str]]) -> list[Score]:
+        """All at once, as many as there are cores."""
+        from infogain.sandbox import run_many
+
+        programs = [self.program(item, text) for item, text in given]
+        tests = [self.tests(item) for item, _ in given]
+        outcomes = run_many(list(zip(programs, tests, strict=True)), unsafe=self.unsafe)
+        return [Score(o.ok, code, "" if o.ok else o.status) for o, code in zip(outcomes, programs, strict=True)]
+
+
+def taken(name: str | None) -> str:
+    """The line of tests that makes `name` the program's, even where Python or the problem has one."""
+    return f"from program import {name}\n" if name else ""

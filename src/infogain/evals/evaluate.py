@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +13,13 @@ import torch
 
 from infogain import __version__
 from infogain.decode import Observer
-from infogain.errors import InputError, UnfitModel
+from infogain.errors import UnfitModel
 from infogain.evals.bypass import BypassCount
+from infogain.evals.desk import Came, Desk
 from infogain.evals.protocol import Protocol
-from infogain.evals.runs import TRACES, VERSION, Run, hash_of, run_name
+from infogain.evals.runs import VERSION, Run, hash_of, run_name
 from infogain.evals.task import Item, Task
-from infogain.generate import Generation, default_recipe, stream
+from infogain.generate import default_recipe, stream
 from infogain.job import Job, completions, infills
 from infogain.noise import row_seeds
 from infogain.options import Plain
@@ -73,6 +74,14 @@ def default_for(task: Task, protocol: Protocol, model: TextModel) -> Recipe:
     return replace(recipe, block=None) if whole else recipe
 
 
+def check(tasks: Iterable[Task], data: Path | None) -> None:
+    """What can be found wrong before a model is loaded: with this machine, and in the benchmarks' files."""
+    for task in tasks:
+        task.demand()
+        if data and task.files:
+            task.items(data)
+
+
 def prepare(
     task: Task, model: TextModel, described: Plain, protocol: Protocol, recipe: Recipe, data: Path | None = None
 ) -> Plan:
@@ -83,9 +92,8 @@ def prepare(
     """
     if reason := task.unfit(model):
         raise UnfitModel(f"{described['name']} cannot be asked {task.name}: {reason}")
+    task.demand()
     source, every = task.items(data)
-    if len({item.id for item in every}) < len(every):
-        raise InputError(f"{source}: the items of {task.name} must have different names; two have the same.")
     items = every[: protocol.limit]
     seeds = [row_seeds(recipe.seed + seed, len(every)) for seed in range(protocol.seeds)]
     about = {
@@ -126,62 +134,39 @@ def evaluate(
     with run.writing(plan.about) as add:
         done = run.done()
         for piece in plan.pieces(batch_size, done):
-            for seed, i, text, rest in _decode(plan, piece, batch_size, traces, observe):
-                if (plan.items[i].id, seed) not in done:
-                    line = _line(plan, i, seed, text, rest)
-                    if traces and text.trace is not None:
-                        line["trace"] = _keep_trace(run, i, seed, text)
-                    add(line)
-                    yield line
+            desk = Desk(plan.task, plan.items, plan.about["recipe_hash"], run, add)
+            for came in _decode(plan, piece, batch_size, traces, observe, desk.settle):
+                if (plan.items[came.item].id, came.seed) not in done:
+                    desk.waiting.append(came)
+                yield from desk.collect()
+            desk.settle()
+            yield from desk.collect()
 
 
 def _decode(
-    plan: Plan, piece: list[tuple[int, int]], batch_size: int, traces: bool, observe: Observer | None
-) -> Iterator[tuple[int, int, Generation, Plain]]:
-    """Each text as it comes, with its time and what the bypass did."""
-    count = BypassCount(plan.recipe)
+    plan: Plan,
+    piece: list[tuple[int, int]],
+    batch_size: int,
+    traces: bool,
+    observe: Observer | None,
+    settle: Callable[[], None],
+) -> Iterator[Came]:
+    """Each text as it comes; after every step, what came before it is settled, off the clock."""
+    count, began = BypassCount(plan.recipe), time.perf_counter()
 
     def watch(event: StepEvent) -> None:
+        nonlocal began
+        paused = time.perf_counter()
+        settle()
+        began += time.perf_counter() - paused
         count(event)
         if observe:
             observe(event)
 
     seeds = [plan.seeds[seed][i] for seed, i in piece]
     stops = plan.task.stops if plan.protocol.style == "plain" else ()
-    began = time.perf_counter()
     for at, text in stream(plan.model, plan.part(piece), plan.recipe, stops, seeds, batch_size, watch, traces):
         seconds = time.perf_counter() - began
         choices, bypassed = count.take(text.seed)
-        yield *piece[at], text, {"choices": choices, "bypassed": bypassed, "seconds": round(seconds, 6)}
+        yield Came(*piece[at], text, {"choices": choices, "bypassed": bypassed, "seconds": round(seconds, 6)})
         began = time.perf_counter()
-
-
-def _line(plan: Plan, i: int, seed: int, text: Generation, rest: Plain) -> Plain:
-    """As `infogain.evals.runs` describes it."""
-    item = plan.items[i]
-    score = plan.task.score(item, text.text)
-    return {
-        "key": {"task": plan.task.name, "item": item.id, "seed": seed, "recipe": plan.about["recipe_hash"]},
-        "score": int(score.right),
-        "prompt": text.prompt,
-        "text": text.text,
-        "answer": score.answer,
-        "gold": item.gold,
-        **({"note": score.note} if score.note else {}),
-        "cumulative_entropy": text.cumulative_entropy,
-        "forwards": text.forwards,
-        "token_forwards": text.token_forwards,
-        "committed": text.committed,
-        **rest,
-        "seed": text.seed,
-        "finish": text.finish,
-    }
-
-
-def _keep_trace(run: Run, i: int, seed: int, text: Generation) -> str:
-    """Before the line that names it."""
-    (run.folder / TRACES).mkdir(exist_ok=True)
-    path = run.folder / TRACES / f"{i:05}-{seed}.jsonl"
-    assert text.trace is not None
-    text.trace.save(path)
-    return str(path.relative_to(run.folder))

@@ -33,6 +33,7 @@ seeds and limit say how much of it is wanted and are left out of the hash, so th
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -110,16 +111,22 @@ class Run:
                 yield add
 
     def _keep(self, about: Plain) -> None:
-        """Write run.json, or bring the extent of one that is there up to date. It is never half written."""
+        """Write run.json, or widen the extent of one that is there. It is never half written."""
         path = self.folder / RUN
         if path.exists():
             held = self.about
             if identity(held) != identity(about):
                 raise InputError(f"{path} tells of another run than the one asked for. Name another folder.")
-            about = {**held, "protocol": about["protocol"]}
+            about = {**held, "protocol": _wider(held["protocol"], about["protocol"])}
         draft = path.with_suffix(".new")
         draft.write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         os.replace(draft, path)
+
+
+def _wider(held: Plain, asked: Plain) -> Plain:
+    """A run has grown to the most that was ever asked of it; no limit is the most there is."""
+    widest = max((held, asked), key=lambda protocol: protocol.get("limit") or math.inf)
+    return {**widest, "seeds": max(held["seeds"], asked["seeds"])}
 
 
 def list_runs(folder: str | Path) -> list[Run]:

@@ -64,7 +64,7 @@ def read_file(path: Path) -> list[Record]:
     if path.suffix not in READERS:
         raise InputError(f"a benchmark's file ends in {', '.join(READERS)}; got {path.name}.")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some tools put a mark before the first line
     except UnicodeDecodeError as error:
         raise InputError(f"{path} must be UTF-8 text; it is not: {error}.") from error
     records = [_table(where, value) for where, value in READERS[path.suffix](text, path)]
@@ -89,8 +89,12 @@ def _json_list(text: str, path: Path) -> Iterable[tuple[str, Any]]:
 
 def _csv(text: str, path: Path) -> Iterable[tuple[str, Any]]:
     reader = csv.DictReader(text.splitlines())
-    for row in reader:
-        yield f"{path}, line {reader.line_num}", {name: cell for name, cell in row.items() if name and cell is not None}
+    try:
+        for row in reader:
+            cells = {name: cell for name, cell in row.items() if name and cell is not None}
+            yield f"{path}, line {reader.line_num}", cells
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num + 1}: must be CSV; it is not: {error}.") from error
 
 
 READERS = {".jsonl": _json_lines, ".json": _json_list, ".csv": _csv}
@@ -99,7 +103,7 @@ READERS = {".jsonl": _json_lines, ".json": _json_list, ".csv": _csv}
 def _parse(text: str, where: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: must be JSON; it is not: {error}.") from error
 
 

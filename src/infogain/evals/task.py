@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,10 @@ class Task(ABC):
     @abstractmethod
     def score(self, item: Item, text: str) -> Score: ...
 
+    def scores(self, given: Sequence[tuple[Item, str]]) -> list[Score]:
+        """Of several texts."""
+        return [self.score(item, text) for item, text in given]
+
     def chat(self, question: str) -> str:
         """What the user says."""
         return question
@@ -91,11 +96,16 @@ class Task(ABC):
         items = self.read(records)
         if not items:
             raise InputError(f"{source} must hold test items of {self.name}; it has none.")
+        if twice := [name for name, count in Counter(item.id for item in items).items() if count > 1]:
+            raise InputError(f"{source}: the items of {self.name} must have different names; two are {twice[0]!r}.")
         return source, items
 
     def style_for(self, tokenizer: Tokenizer) -> str:
         """The first of its styles that the checkpoint can take."""
         return next(style for style in self.styles if style != "chat" or tokenizer.chats)
+
+    def demand(self) -> None:  # noqa: B027  # most need nothing
+        """Raise what this machine lacks for it."""
 
     def unfit(self, model: TextModel) -> str | None:
         """Why this model cannot be asked here; None where it can."""

@@ -69,13 +69,7 @@ def run_code(
     unsafe  where the kernel refuses the walls, run without them
     """
     _check(time_limit, memory_mb)
-    refused = ready()
-    if refused and not (unsafe and sys.platform == "linux"):
-        raise SandboxError(
-            f"generated code runs only behind walls, which this system refuses: {refused}. "
-            "Allow user namespaces, or pass --allow-unsafe (unsafe=True) to run it with limits on time and memory only."
-        )
-    return _run(program, tests, time_limit, memory_mb, walled=not refused)
+    return _run(program, tests, time_limit, memory_mb, walled=has_walls(unsafe))
 
 
 def run_many(
@@ -117,6 +111,17 @@ def ready() -> str | None:
     outcome = _run(PROBE, PROOF, TIME_LIMIT, MEMORY_MB, walled=True)
     said = outcome.stderr_tail.strip().split("\n")[-1]
     return None if outcome.ok else said or f"the attempt ended as {outcome.status!r}"
+
+
+def has_walls(unsafe: bool = False) -> bool:
+    """True, or an error; where somebody allows programs to run without walls, False."""
+    refused = ready()
+    if refused and not (unsafe and sys.platform == "linux"):
+        raise SandboxError(
+            f"generated code runs only behind walls, which this system refuses: {refused}. "
+            "Allow user namespaces, or pass --allow-unsafe (unsafe=True) to run it with limits on time and memory only."
+        )
+    return not refused
 
 
 def _check(time_limit: float, memory_mb: int) -> None:

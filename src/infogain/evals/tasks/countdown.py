@@ -48,7 +48,10 @@ class Countdown(Task):
         question = record.text("input")
         if not re.fullmatch(rf"[0-9]+(,[0-9]+){{{self.count}}}", question):
             raise record.wrong("input", f"{self.count} numbers and the target, with commas between them")
-        return Item(name, question, record.text("output"))
+        item = Item(name, question, record.text("output"))
+        if not self.score(item, item.gold).right:
+            raise record.wrong("output", "steps that reach the target")
+        return item
 
     def examples(self) -> list[Shot]:
         return draw(self.count, EXAMPLES, "examples")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infogain.evals.code import CodeTask, find_code
+from infogain.evals.code import CodeTask, find_code, taken
 from infogain.evals.source import Hub, Record
-from infogain.evals.task import Item, Score, Shot
+from infogain.evals.task import Item, Shot
 
 TEST = range(11, 511)  # ids of the test split; 1 to 10 are for prompts, those above for training
 EXAMPLES = (
@@ -55,9 +55,11 @@ class MBPP(CodeTask):
     def lead(self, question: str) -> str:
         return f"Question: {question}\nAnswer:\n"
 
-    def score(self, item: Item, text: str) -> Score:
-        name = item.extra["name"]
-        return self.run(find_code(text, name), name, "\n".join([*item.extra["imports"], *item.extra["tests"], ""]))
+    def program(self, item: Item, text: str) -> str:
+        return find_code(text, item.extra["name"])
+
+    def tests(self, item: Item) -> str:
+        return taken(item.extra["name"]) + "\n".join([*item.extra["imports"], *item.extra["tests"], ""])
 
 
 def item_of(record: Record) -> Item:
