@@ -41,7 +41,7 @@ def counted() -> Table:
 def section(record: Plain) -> str:
     runs = record["cases"]
     about = [f"## Measured: {record['device']}\n", f"torch {record['versions']['torch']}. {limits(runs)}\n"]
-    judged = [as_markdown(criteria(runs))] if record["suite"] == JUDGED else []
+    judged = [as_markdown(measured(criteria(runs)))] if record["suite"] == JUDGED else []
     left_out = [f"{name} was left out: {reason}\n" for name, reason in record["skipped"].items()]
     return "\n".join([*about, *judged, as_markdown(listing(runs, TIMES)), as_markdown(listing(runs, COSTS)), *left_out])
 
@@ -56,3 +56,8 @@ def limits(runs: dict[str, Plain]) -> str:
         balance = f", in balance at {columns_in_balance(SHAPES[shape], found):.0f} columns" if shape in SHAPES else ""
         said[shape] = f"{shape} ({found['dtype']}): {reading}, {products}{balance}."
     return " ".join(said.values())
+
+
+def measured(table: Table) -> Table:
+    """Without criteria whose cases were not run."""
+    return table._replace(rows=[row for row in table.rows if row[-1] != "–"])
