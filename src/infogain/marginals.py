@@ -110,7 +110,9 @@ class Marginals:
 
     def _held(self) -> Marginals:
         """The same, with logits that are there."""
-        return self[torch.arange(len(self.place))] if isinstance(self.rows, Deferred) else self
+        if not isinstance(self.rows, Deferred):
+            return self
+        return self[torch.arange(len(self.place), device=self.place.device)]
 
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""

@@ -66,15 +66,6 @@ class Backbone:
     ) -> None:
         """`engine`: see engine.py; `ceiling`: GiB that activations and logits of a forward may take."""
         self.transformer, self.spec = transformer, transformer.spec
-        if ceiling is not None and not 0 < ceiling < math.inf:
-            raise OptionError(f"ceiling must be above 0 GiB, or unset; got {ceiling!r}.")
-        self.ceiling = None if ceiling is None else int(ceiling * 2**30)
-        if self.ceiling is not None:
-            transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
-        check_engine(engine, self.device)
-        if engine == "compiled":
-            transformer.compile_layers()
-        self.engine = Engine(self._activations) if engine != "eager" else None
         if self.attention_block and cache is not None:
             raise OptionError(
                 f"{self.spec.family} is block-causal and its cache is exact; cache must be unset, got {cache!r}."
@@ -82,6 +73,15 @@ class Backbone:
         if cache is not None and cache not in CACHES:
             raise UnknownName("cache", cache, CACHES)
         self.cache = cache or "dual"
+        if ceiling is not None and not 0 < ceiling < math.inf:
+            raise OptionError(f"ceiling must be above 0 GiB, or unset; got {ceiling!r}.")
+        check_engine(engine, self.device)
+        self.ceiling = None if ceiling is None else int(ceiling * 2**30)
+        if self.ceiling is not None:
+            transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
+        if engine == "compiled":
+            transformer.compile_layers()
+        self.engine = Engine(self._activations) if engine != "eager" else None
 
     @property
     def mask_id(self) -> int:

@@ -7,7 +7,6 @@ activations live in buffers that are made once, for sizes rounded up to a few bu
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -90,7 +89,6 @@ class Engine:
         self.context: BackboneContext | None = None  # the buffers
         self.held: weakref.ref[BackboneContext] | None = None  # whose values they hold
         self.pool: Any = None  # memory that all graphs share: one runs at a time
-        self.start_up = 0.0  # seconds spent on recording
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         rows = _rounded(len(tokens))
@@ -109,7 +107,6 @@ class Engine:
             return self.recorded[key](tokens, row)
 
     def _record(self, key: tuple[int, ...]) -> None:
-        began = time.perf_counter()
         rows, width, window, most = key
         assert self.context is not None
         recorded = Recorded(self.forward, rows, width, most, replace(self.context, width=window))
@@ -117,7 +114,6 @@ class Engine:
             self.pool = self.pool or torch.cuda.graph_pool_handle()
             recorded.record(self.pool)
         self.recorded[key] = recorded
-        self.start_up += time.perf_counter() - began
 
     def _hold(self, context: BackboneContext) -> None:
         """Move a context into the buffers. Its keys are views of them from then on: there is one copy."""
