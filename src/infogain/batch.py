@@ -23,6 +23,7 @@ from infogain.models.base import BlockCausal, Denoiser, Masks, Past
 from infogain.move import Move, Verdict
 from infogain.result import Result
 from infogain.run import Opening, Run
+from infogain.statistics import Spots
 from infogain.trace import StepEvent
 
 Logits = TypeVar("Logits", bound=Tensor | Deferred)
@@ -128,8 +129,9 @@ class Batch:
         if hasattr(type(self.model), "at_masks"):  # its own: a wrapper that passes attributes on has its own call
             count = sum(run.groups[g].left for (run, _), members in zip(going, groups, strict=True) for g in members)
             model = cast("Masks", self.model)
-            logits = self._checked(model.at_masks(tokens, masked, self.context, row, most, count), [count])
-            p = Marginals.at(masked, logits, self.model.mask_id)
+            spots = Spots(masked, count)
+            logits = self._checked(model.at_masks(tokens, spots, self.context, row, most), [count])
+            p = Marginals.at(spots, logits, self.model.mask_id)
         else:
             p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))
         seen = 0

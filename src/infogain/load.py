@@ -45,7 +45,7 @@ def load(
     device    unset: the GPU where there is one
     cache     "dual" (the default), "prefix" or "none"; block-causal models have an exact one of their own
     revision  of a hub id: a branch, tag or commit
-    engine    "eager", "graphs" or "compiled" (fastest, but it compiles first); unset: graphs on a GPU, eager elsewhere
+    engine    "eager" or "graphs" (steps recorded as CUDA graphs); unset: graphs on a GPU, eager elsewhere
     ceiling   GiB that a forward's activations and logits may take besides weights and cache; unset: what they need
 
     LLaDA, Dream, DiffuCoder, SDAR, TraDo and MMaDA run on the package's own backbone; masked LMs such as BERT through

@@ -8,26 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from infogain import kernels
-
-
-class Statistics(NamedTuple):
-    """What a sampler looks at. Any shape; a column that is already written counts as certain."""
-
-    log_z: Tensor  # log-normaliser: log p = logits − log_z
-    entropy: Tensor  # H
-    confidence: Tensor  # p of the most likely token
-    margin: Tensor  # p_top1 − p_top2
-    argmax: Tensor
-
-
-PER_COLUMN = ("place", *Statistics._fields)
-CERTAIN = Statistics(0, 0, 1, 1, 0)  # type: ignore[arg-type]  # of a column that is written
+from infogain.statistics import Spots, Statistics, statistics, strike, wide
 
 
 @dataclass(frozen=True)
@@ -53,34 +40,51 @@ class Deferred:
 @dataclass(frozen=True)
 class Marginals:
     rows: Tensor | Deferred  # [X, V] logits of the columns that were asked for
-    dense: bool  # those are all columns, in order
-    place: Tensor  # [R, W] which of them each column is; of a written column, any
-    log_z: Tensor  # [R, W] and so on: see Statistics
-    entropy: Tensor
-    confidence: Tensor
-    margin: Tensor
-    argmax: Tensor
+    place: Tensor | None  # [R, W] which of them each column has; of a written column, any. Unset: all, in order
+    found: Statistics  # [R, W]
 
     @classmethod
     def of(cls, logits: Tensor, mask_id: int) -> Marginals:
         """From a model's logits [R, W, V], which become ours: the mask is struck out in place."""
-        rows = strike(logits.flatten(0, 1), mask_id)
-        shape = logits.shape[:2]
-        place = torch.arange(len(rows), device=rows.device).view(shape)
-        return cls(rows, True, place, *(x.view(shape) for x in statistics(rows, mask_id)))
+        rows, shape = kernels.lined_up(logits.flatten(0, 1)), logits.shape[:2]
+        numbers, argmax = statistics(rows, mask_id)
+        return cls(rows, None, Statistics(numbers.view(*shape, -1), argmax.view(shape)))
 
     @classmethod
-    def at(cls, masked: Tensor, logits: Tensor | Deferred, mask_id: int) -> Marginals:
-        """The same from logits of the masked columns alone, in order. [R, W], [X, V]"""
-        if isinstance(logits, Deferred):
-            head = logits.head
-            logits = replace(logits, head=lambda x: strike(head(x), mask_id))
-            parts = [statistics(part, mask_id) for part in logits.parts()]
-        else:
-            parts = [statistics(strike(logits, mask_id), mask_id)]
-        found = parts[0] if len(parts) == 1 else [torch.cat(x) for x in zip(*parts, strict=True)]
-        place = (masked.flatten().cumsum(0) - 1).clamp(min=0).view(masked.shape)
-        return cls(logits, False, place, *(x[place].where(masked, y) for x, y in zip(found, CERTAIN, strict=True)))
+    def at(cls, spots: Spots, logits: Tensor | Deferred, mask_id: int) -> Marginals:
+        """The same from logits of the masked columns alone, in order. [X, V]"""
+        if not isinstance(logits, Deferred):
+            rows = kernels.lined_up(logits)
+            return cls(rows, spots.place, statistics(rows, mask_id, spots))
+        head = logits.head
+        logits = replace(logits, head=lambda x: strike(head(x), mask_id))
+        parts = [statistics(part, mask_id) for part in logits.parts()]
+        found = Statistics(*(torch.cat(x) for x in zip(*parts, strict=True)))
+        return cls(logits, spots.place, spots.spread(found))
+
+    @property
+    def log_z(self) -> Tensor:
+        """log-normaliser: log p = logits − log_z. [R, W], as all that follow"""
+        return self.found.numbers[..., 0]
+
+    @property
+    def entropy(self) -> Tensor:
+        """H"""
+        return self.found.numbers[..., 1]
+
+    @property
+    def confidence(self) -> Tensor:
+        """p of the most likely token"""
+        return self.found.numbers[..., 2]
+
+    @property
+    def margin(self) -> Tensor:
+        """p_top1 − p_top2"""
+        return self.found.numbers[..., 3]
+
+    @property
+    def argmax(self) -> Tensor:
+        return self.found.argmax
 
     @property
     def vocab_size(self) -> int:
@@ -89,33 +93,39 @@ class Marginals:
     @property
     def logits(self) -> Tensor:
         """Of every column. [R, W, V]"""
-        rows = cast("Tensor", self.rows) if self.dense else self.rows[self.place.flatten()]
-        return rows.view(*self.place.shape, -1)
+        rows = cast("Tensor", self.rows) if self.place is None else self.rows[self.place.flatten()]
+        return rows.view(*self.argmax.shape, -1)
 
     def __getitem__(self, index: Tensor | slice) -> Marginals:
         """These hypotheses. Picked by number they get logits of their own, so that those of the others can go."""
-        if isinstance(index, slice) and index.indices(len(self.place)) == (0, len(self.place), 1):
+        count = len(self.argmax)
+        if isinstance(index, slice) and index.indices(count) == (0, count, 1):
             return self
-        place, *rest = (getattr(self, name)[index] for name in PER_COLUMN)
+        found = Statistics(*(x[index] for x in self.found))
+        if self.place is None:
+            return Marginals(self.logits[index].flatten(0, 1), None, found)
+        place = self.place[index]
         if isinstance(index, slice):
-            return Marginals(self.rows, False, place, *rest)
-        rows = self.rows[place.flatten()]
-        return Marginals(rows, True, torch.arange(len(rows), device=rows.device).view(place.shape), *rest)
+            return Marginals(self.rows, place, found)
+        return Marginals(self.rows[place.flatten()], None, found)
 
     def join(self, other: Marginals) -> Marginals:
-        one, two = self._held(), other._held()
-        moved = replace(two, place=two.place + one.rows.shape[0])
-        rows, *rest = (torch.cat([getattr(x, name) for x in (one, moved)]) for name in ("rows", *PER_COLUMN))
-        return Marginals(rows, one.dense and two.dense, *rest)
+        """These hypotheses, followed by others."""
+        found = Statistics(*(torch.cat(pair) for pair in zip(self.found, other.found, strict=True)))
+        return Marginals(torch.cat([self.logits, other.logits]).flatten(0, 1), None, found)
 
-    def _held(self) -> Marginals:
-        """The same, with logits that are there."""
-        if not isinstance(self.rows, Deferred):
-            return self
-        return self[torch.arange(len(self.place), device=self.place.device)]
+    def _held(self) -> tuple[Tensor, Tensor | None]:
+        """Logits that are there, and which of them each column has."""
+        if isinstance(self.rows, Deferred):
+            return self.logits.flatten(0, 1), None
+        return self.rows, self.place
 
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""
+        if kernels.usable(self.log_z):
+            from infogain.kernels.drawing import probability
+
+            return probability(*self._held(), self.found.numbers, tokens)
         logit = self.logits.gather(-1, tokens.transpose(1, 2)).transpose(1, 2)
         return (wide(logit) - self.log_z[:, None]).exp().clamp(max=1)  # rounding can rise above
 
@@ -130,8 +140,7 @@ class Marginals:
         if top_k is None and top_p is None and kernels.usable(self.log_z):
             from infogain.kernels.drawing import draw
 
-            top = self.log_z + self.confidence.log()
-            return draw(self.logits.flatten(0, 1), top.flatten(), self.argmax.flatten(), tau, u)
+            return draw(*self._held(), *self.found, tau, u)
         x = wide(self.logits)
         p = _cut(((x - x.amax(-1, keepdim=True)) / tau).softmax(-1), top_k, top_p)
         cdf = p.cumsum(-1)  # [R, W, V]
@@ -150,37 +159,6 @@ class Marginals:
         log_q = wide(other.logits) - other.log_z[..., None]
         terms = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * (log_p - log_q))
         return terms.sum(-1).clamp(min=0)  # rounding can dip below zero
-
-
-def strike(logits: Tensor, mask_id: int) -> Tensor:
-    """In place: the mask is a state of the canvas, never a prediction.
-
-    Left in, it would take probability from real tokens and could be committed. [X, V]
-    """
-    if mask_id < logits.shape[-1]:
-        logits[:, mask_id].fill_(-torch.inf)
-    return logits
-
-
-def statistics(logits: Tensor, mask_id: int) -> Statistics:
-    """Of each row; the mask is struck out already. [X, V] -> [X]"""
-    if kernels.usable(logits):
-        from infogain.kernels.stats import statistics as read_once
-
-        return Statistics(*read_once(logits, mask_id))
-    x = wide(logits)
-    log_z = x.logsumexp(-1)
-    p = (x - log_z[:, None]).exp()
-    top = p.topk(min(2, p.shape[-1])).values
-    confidence = top[:, 0]
-    margin = confidence - top[:, 1] if p.shape[-1] > 1 else confidence
-    # argmax and not top's indices: of equal tokens it takes the first, on every device
-    return Statistics(log_z, torch.special.entr(p).sum(-1), confidence, margin, p.argmax(-1))
-
-
-def wide(x: Tensor) -> Tensor:
-    """At least float32: half precision loses the entropy's digits."""
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _cut(p: Tensor, top_k: int | None, top_p: float | None) -> Tensor:

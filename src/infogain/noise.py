@@ -42,15 +42,23 @@ def mix(x: Tensor) -> Tensor:
 
 def hashed(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     """A 64-bit hash of the arguments; tensors broadcast."""
-    if kernels.usable(seed) and len(index) <= 3 and all(isinstance(i, Tensor) and i.ndim <= 3 for i in index):
-        from infogain.kernels.hashing import hashed as in_one_go
-
-        return in_one_go(stream, seed, *cast("tuple[Tensor, ...]", index))
+    if (found := _in_one_go("hash", seed, stream, index)) is not None:
+        return found
     h = mix(seed + _GOLDEN)
     for i in (stream, *index):
         link = wrapped(i * MIX_2 + GOLDEN) if isinstance(i, int) else i * _MIX_2 + _GOLDEN
         h = mix(h + link)  # sums and products wrap, as they should
     return h
+
+
+def _in_one_go(kind: str, seed: Tensor, stream: int, index: tuple[Tensor | int, ...]) -> Tensor | None:
+    """The same by one kernel; None where that cannot be."""
+    fits = len(index) <= 3 and all(isinstance(i, Tensor) and i.ndim <= 3 for i in index)
+    if not fits or not kernels.usable(seed):
+        return None
+    from infogain.kernels.hashing import noise
+
+    return noise(kind, stream, seed, *cast("tuple[Tensor, ...]", index))
 
 
 def wrapped(x: int) -> int:
@@ -60,11 +68,15 @@ def wrapped(x: int) -> int:
 
 def uniform(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     """Numbers strictly between 0 and 1, float64, one for each combination of the arguments."""
+    if (found := _in_one_go("uniform", seed, stream, index)) is not None:
+        return found
     return _shift(hashed(seed, stream, *index), 12).double().add_(0.5).mul_(math.ldexp(1, -52))
 
 
 def gumbel(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     """Standard Gumbel noise: the top K of φ + τ·gumbel is a draw from softmax(φ/τ) without replacement."""
+    if (found := _in_one_go("gumbel", seed, stream, index)) is not None:
+        return found
     return -(-uniform(seed, stream, *index).log()).log()
 
 

@@ -43,9 +43,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--suite", choices=SUITES, default="quick")
     parser.add_argument("--out", type=Path, help=f"folder for {report.FILE}")
     parser.add_argument("--device", help="cpu or cuda; unset: the GPU where there is one")
-    parser.add_argument(
-        "--engine", default=ENGINE, help="eager, graphs or compiled; default: graphs on a GPU, eager elsewhere"
-    )
+    parser.add_argument("--engine", default=ENGINE, help="eager or graphs; default: graphs on a GPU, eager elsewhere")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="cases whose name holds one of these words")
     parser.add_argument("--profile", type=Path, metavar="FILE", help="write a trace of the first case instead")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="two files of results instead")

@@ -25,6 +25,7 @@ from infogain.models.backbone import Backbone
 from infogain.models.engine import default_engine
 from infogain.models.transformer import Transformer
 from infogain.options import Plain
+from infogain.statistics import Spots
 from infogain.trace import StepEvent
 
 FORWARDS = {"cuda": 20, "cpu": 5}  # that are timed alone
@@ -158,7 +159,7 @@ def forward_alone(model: Timed, canvas: Canvas, case: Case) -> float:
 
     def forward() -> None:
         if isinstance(model, TimedMasks):
-            model.model.at_masks(tokens, masked, context, row, case.candidates, count)
+            model.model.at_masks(tokens, Spots(masked, count), context, row, case.candidates)
         else:
             model.model(tokens, context, row, case.candidates)
 

@@ -13,6 +13,7 @@ from infogain.bench.clock import Span
 from infogain.canvas import Canvas
 from infogain.models.base import BlockCausal, Past
 from infogain.result import Result
+from infogain.statistics import Spots
 from infogain.trace import StepEvent
 
 
@@ -108,5 +109,5 @@ class Timed:
 class TimedMasks(Timed):
     """The same for a model that the loop asks for masked columns only."""
 
-    def at_masks(self, tokens: Tensor, masked: Tensor, context: Any, row: Tensor, most: int, count: int) -> Tensor:
-        return self._call(lambda: self.model.at_masks(tokens, masked, context, row, most, count), context)
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor:
+        return self._call(lambda: self.model.at_masks(tokens, spots, context, row, most), context)

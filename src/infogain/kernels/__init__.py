@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 
 import torch
 from torch import Tensor
@@ -11,9 +12,12 @@ from torch import Tensor
 WIDEST = 64  # columns of a window that the attention kernel takes
 
 
+SWITCH = "INFOGAIN_KERNELS"  # 0 in the environment: torch does all the work, and nothing is compiled
+
+
 @functools.cache
 def _has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
+    return os.environ.get(SWITCH) != "0" and importlib.util.find_spec("triton") is not None
 
 
 def lined_up(x: Tensor) -> Tensor:
@@ -24,6 +28,11 @@ def lined_up(x: Tensor) -> Tensor:
 def usable(x: Tensor) -> bool:
     """Whether the kernels can work on tensors like this one. They know no float64."""
     return x.is_cuda and x.dtype != torch.float64 and _has_triton()
+
+
+def forward_only(x: Tensor) -> bool:
+    """The same for kernels of the layers, which have no backward."""
+    return usable(x) and not torch.is_grad_enabled()
 
 
 def can_attend(keys: Tensor, columns: int) -> bool:

@@ -1,4 +1,4 @@
-"""The noise's hash as one kernel: in torch it is some seventy small operations."""
+"""The noise as one kernel: in torch a hash is some seventy small operations, and a number made of it ten more."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _fold(h, value):
 def _hash(
     a, b, c, d, out, stream, size, rows, columns,
     a0, a1, a2, b0, b1, b2, c0, c1, c2, d0, d1, d2,
-    COUNT: tl.constexpr, BLOCK: tl.constexpr,
+    COUNT: tl.constexpr, KIND: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = at < size
@@ -43,14 +43,18 @@ def _hash(
         h = _fold(h, tl.load(c + i * c0 + j * c1 + k * c2, mask=inside, other=0))
     if COUNT > 3:
         h = _fold(h, tl.load(d + i * d0 + j * d1 + k * d2, mask=inside, other=0))
-    tl.store(out + at, h.to(tl.int64, bitcast=True), mask=inside)
+    if KIND == "hash":
+        tl.store(out + at, h.to(tl.int64, bitcast=True), mask=inside)
+    else:
+        u = ((h >> 12).to(tl.float64) + 0.5) * 2.220446049250313e-16  # 2^-52
+        tl.store(out + at, u if KIND == "uniform" else -tl.log(-tl.log(u)), mask=inside)
 
 
-def hashed(stream: int, *values: Tensor) -> Tensor:
-    """`noise.hashed` of int64 tensors that broadcast to at most three dimensions; the first one is the seed."""
+def noise(kind: str, stream: int, *values: Tensor) -> Tensor:
+    """ "hash", "uniform" or "gumbel" of int64 tensors that broadcast to at most three dimensions, the seed first."""
     wide = torch.broadcast_tensors(*values)
     shape = wide[0].shape
-    out = torch.empty(shape, dtype=torch.int64, device=wide[0].device)
+    out = torch.empty(shape, dtype=torch.int64 if kind == "hash" else torch.float64, device=wide[0].device)
     three = [x.expand(*(1,) * (3 - x.ndim), *shape) if x.ndim < 3 else x for x in wide]
     rows, columns = three[0].shape[1:]
     unused = MOST - len(three)
@@ -58,6 +62,6 @@ def hashed(stream: int, *values: Tensor) -> Tensor:
     if out.numel():
         _hash[(triton.cdiv(out.numel(), BLOCK),)](
             *three, *three[:1] * unused, out, stream, out.numel(), rows, columns, *strides,
-            COUNT=len(three), BLOCK=BLOCK,
+            COUNT=len(three), KIND=kind, BLOCK=BLOCK,
         )  # fmt: skip
     return out

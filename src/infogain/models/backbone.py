@@ -22,6 +22,7 @@ from infogain.models.context import BackboneContext
 from infogain.models.engine import Engine, check_engine
 from infogain.models.spec import Spec
 from infogain.models.transformer import Keys, Shared, Transformer
+from infogain.statistics import Spots
 
 Window = tuple[int, int]  # the live columns of a row: first, and one past the last
 
@@ -75,12 +76,10 @@ class Backbone:
         self.cache = cache or "dual"
         if ceiling is not None and not 0 < ceiling < math.inf:
             raise OptionError(f"ceiling must be above 0 GiB, or unset; got {ceiling!r}.")
-        check_engine(engine, self.device)
+        check_engine(engine)
         self.ceiling = None if ceiling is None else int(ceiling * 2**30)
         if self.ceiling is not None:
             transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
-        if engine == "compiled":
-            transformer.compile_layers()
         self.engine = Engine(self._activations) if engine != "eager" else None
 
     @property
@@ -130,7 +129,7 @@ class Backbone:
             start=begin,
             first=first,
             last=last,
-            frozen=canvas.inside & ((column < first[:, None]) | (column >= last[:, None])),
+            limit=canvas.length,
             width=max(b - a for a, b in windows),
         )
         return context, self.transformer.logits(self._pick(x, begin, torch.zeros_like(begin), width))
@@ -164,7 +163,7 @@ class Backbone:
             start=begin,
             first=begin,
             last=begin + width,
-            frozen=torch.arange(max(start), device=self.device) < begin[:, None],
+            limit=begin,
             width=width,
         )
         return context, self.transformer.logits(self._pick(x, begin, since, width))
@@ -173,16 +172,12 @@ class Backbone:
         return self.transformer.logits(self._run(tokens, context, row, most))
 
     def at_masks(
-        self, tokens: Tensor, masked: Tensor, context: BackboneContext, row: Tensor, most: int, count: int
+        self, tokens: Tensor, spots: Spots, context: BackboneContext, row: Tensor, most: int
     ) -> Tensor | Deferred:
-        x = self._run(tokens, context, row, most).flatten(0, 1)
-        nth = masked.flatten().cumsum(0) - 1
-        place = nth.where(masked.flatten(), count)
-        source = torch.zeros(count + 1, dtype=torch.int64, device=x.device)
-        source = source.scatter(0, place, torch.arange(len(place), device=x.device))
-        x, words = x[source[:count]], self.vocab_size
-        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else count
-        return Deferred(x, self.transformer.logits, words, most) if count > most else self.transformer.logits(x)
+        x = self._run(tokens, context, row, most).flatten(0, 1)[spots.source]
+        words, head = self.vocab_size, self.transformer.logits
+        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else len(x)
+        return Deferred(x, head, words, most) if len(x) > most else head(x)
 
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         run = self.engine if self.engine and context.layers else self._activations
@@ -197,7 +192,8 @@ class Backbone:
         in_block = (offset >= 0) & (offset < tokens.shape[1])
         window = torch.where(in_block, tokens.gather(1, offset.clamp(0, tokens.shape[1] - 1)), window)
         live = column < torch.minimum(context.length, context.last)[row, None]
-        shared = Shared(context.layers, context.frozen, row, most, context.reach) if context.layers else None
+        window_of = context.first, context.last, context.limit
+        shared = Shared(context.layers, *window_of, row, most) if context.layers else None
         x = self.transformer(window, column, live[:, None], shared)
         return self._pick(x, start, first, tokens.shape[1])
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from infogain.canvas import Canvas
 from infogain.marginals import Deferred
+from infogain.statistics import Spots
 
 
 class Context(Protocol):
@@ -68,10 +69,8 @@ class Denoiser(Protocol):
 class Masks(Denoiser, Protocol):
     """A model that can leave written columns out of its head. The loop asks such a one for masks only."""
 
-    def at_masks(
-        self, tokens: Tensor, masked: Tensor, context: Any, row: Tensor, most: int, count: int
-    ) -> Tensor | Deferred:
-        """`__call__` for the columns that are masked [M, W], `count` of them, in order. -> [count, V]"""
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
+        """`__call__` for the columns that are masked [M, W], in order. -> [X, V]"""
 
 
 class BlockCausal(Denoiser, Protocol):

@@ -34,7 +34,7 @@ def load_model(
 
     `dtype` unset keeps what the file holds. `cache` is none, prefix or dual (the default) for models
     that attend everywhere; block-causal ones have an exact cache and take none of these. `engine` is
-    eager, graphs or compiled (unset: graphs on a GPU); `ceiling` limits what a forward holds, in GiB.
+    eager or graphs (unset: graphs on a GPU); `ceiling` limits what a forward holds, in GiB.
     """
     return Checkpoint.read(Path(folder)).model(dtype, device, cache, engine, ceiling)
 

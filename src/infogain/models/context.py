@@ -13,30 +13,33 @@ from infogain.canvas import PAD
 from infogain.device import upload
 from infogain.models.transformer import Keys
 
-PER_ROW = ("length", "start", "first", "last")
-PER_COLUMN = ("tokens", "frozen")
+PER_ROW = ("length", "start", "first", "last", "limit")
 
 
 @dataclass(frozen=True, eq=False)
 class BackboneContext:
-    layers: list[Keys]  # of F columns; empty where nothing is frozen
+    layers: list[Keys]  # of every column, those of the live window unread; empty where nothing is frozen
     tokens: Tensor  # [C, L] the canvas as it was read
     length: Tensor  # [C]
     start: Tensor  # [C] of the block
     first: Tensor  # [C] of the live window
     last: Tensor  # [C] one past it
-    frozen: Tensor  # [C, F] those outside the window that the block sees
+    limit: Tensor  # [C] one past what the block sees: frozen are the columns before it, but for the window
     width: int  # of the widest window
-    reach: Tensor | None = None  # [] of F, how many are in use; unset: all
 
     @property
     def bytes(self) -> int:
         """Memory of the keys and values."""
         return sum(x.numel() * x.element_size() for keys in self.layers for x in keys)
 
+    @property
+    def columns(self) -> int:
+        """Of which keys are kept."""
+        return self.layers[0].k.shape[2] if self.layers else 0
+
     def take(self, rows: Sequence[int]) -> Self:
         index = upload(rows, self.tokens.device)
-        picked = {name: getattr(self, name)[index] for name in (*PER_COLUMN, *PER_ROW)}
+        picked = {name: getattr(self, name)[index] for name in ("tokens", *PER_ROW)}
         layers = [Keys(keys.k[index], keys.v[index]) for keys in self.layers]
         return replace(self, layers=layers, **picked)
 
@@ -45,9 +48,9 @@ class BackboneContext:
             Keys(*(_stack(a, b, 2) for a, b in zip(x, y, strict=True)))
             for x, y in zip(self.layers, other.layers, strict=True)
         ]
-        wide = {name: _stack(getattr(self, name), getattr(other, name), 1) for name in PER_COLUMN}
+        tokens = _stack(self.tokens, other.tokens, 1)
         rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in PER_ROW}
-        return replace(self, layers=layers, width=max(self.width, other.width), **wide, **rest)
+        return replace(self, layers=layers, tokens=tokens, width=max(self.width, other.width), **rest)
 
     # As buffers, which hold one context after another.
     def empty(self, step: int) -> Self:
@@ -59,26 +62,19 @@ class BackboneContext:
             return torch.zeros(shape, dtype=x.dtype, device=x.device)
 
         layers = [Keys(room(keys.k, 2), room(keys.v, 2)) for keys in self.layers]
-        wide: dict[str, Any] = {name: room(getattr(self, name), 1) for name in PER_COLUMN}
         rest: dict[str, Any] = {name: torch.zeros_like(getattr(self, name)) for name in PER_ROW}
-        reach = torch.zeros((), dtype=torch.int32, device=self.tokens.device)
-        return replace(self, layers=layers, reach=reach, **wide, **rest)
+        return replace(self, layers=layers, tokens=room(self.tokens, 1), **rest)
 
     def has_room(self, other: Self) -> bool:
-        pairs = [(getattr(self, name), getattr(other, name)) for name in PER_COLUMN]
-        return all(x >= y for mine, theirs in pairs for x, y in zip(mine.shape, theirs.shape, strict=True))
+        pairs = zip((*self.tokens.shape, self.columns), (*other.tokens.shape, other.columns), strict=True)
+        return all(mine >= theirs for mine, theirs in pairs)
 
     def take_in(self, other: Self) -> None:
         """Hold the other's values; its keys and values become views of these buffers."""
-        assert self.reach is not None
-        rows, columns = other.frozen.shape
-        for name in PER_COLUMN:
-            theirs = getattr(other, name)
-            getattr(self, name)[:rows, : theirs.shape[1]] = theirs
+        rows, columns = len(other.length), other.columns
+        self.tokens[:rows, : other.tokens.shape[1]] = other.tokens
         for name in PER_ROW:
             getattr(self, name)[:rows] = getattr(other, name)
-        self.frozen[:rows, columns:] = False
-        self.reach.fill_(columns)
         for i, (mine, theirs) in enumerate(zip(self.layers, other.layers, strict=True)):
             views = Keys(*(x[:rows, :, :columns] for x in mine))
             for view, keys in zip(views, theirs, strict=True):

@@ -17,8 +17,8 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from infogain import kernels
-from infogain.marginals import wide
 from infogain.models.spec import Spec
+from infogain.statistics import wide
 
 NEVER = -1e30  # a score no softmax ever picks, and finite, so that a row without keys gives no NaN
 
@@ -38,10 +38,18 @@ class Shared:
     """Frozen columns that many rows of queries read: one copy, however many rows share it."""
 
     layers: list[Keys]
-    frozen: Tensor  # [C, L] columns that may be read
+    first: Tensor  # [C] of the live window, whose keys are the query rows' own
+    last: Tensor  # [C] one past it
+    limit: Tensor  # [C] one past what may be read
     row: Tensor  # [B] the context row each query row reads
     most: int  # query rows that read the same one, at most
-    reach: Tensor | None = None  # [] of the L columns, how many are in use; unset: all
+
+    @cached_property
+    def frozen(self) -> Tensor:
+        """Columns that may be read. [C, L]"""
+        first, last, limit = (x[:, None] for x in (self.first, self.last, self.limit))
+        column = torch.arange(self.layers[0].k.shape[2], device=self.row.device)
+        return (column < limit) & ((column < first) | (column >= last))
 
     @cached_property
     def place(self) -> Tensor:
@@ -52,13 +60,12 @@ class Shared:
     @cached_property
     def grid(self) -> Tensor:
         """The query rows in their places; any where there are fewer. [C·most]"""
-        grid = torch.zeros(len(self.frozen) * self.most, dtype=torch.int64, device=self.row.device)
+        grid = torch.zeros(len(self.limit) * self.most, dtype=torch.int64, device=self.row.device)
         return grid.scatter(0, self.place, torch.arange(len(self.row), device=self.row.device))
 
 
 Merge = Callable[[int, Keys], tuple[Keys, Keys]]  # (layer, its own keys) -> what to attend over, what to keep
-Project = Callable[["Layer", Tensor, tuple[Tensor, Tensor]], tuple[Tensor, Tensor, Tensor]]
-Finish = Callable[["Layer", Tensor, Tensor], Tensor]
+Angles = tuple[Tensor, Tensor]  # cos and sin for every token
 
 
 class Transformer(nn.Module):
@@ -69,14 +76,12 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(Layer(spec) for _ in range(spec.layers))
         self.norm = Norm(spec.hidden, spec)
         self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
-        self.project: Project = Layer.project
-        self.finish: Finish = Layer.finish
         self.most_tokens: int | None = None  # through the wide part of a layer at once; unset: all
 
     def forward(
         self, tokens: Tensor, column: Tensor, visible: Tensor | None = None, shared: Shared | None = None
     ) -> Tensor:
-        """The last layer's activations. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]"""
+        """What the head reads. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]"""
 
         def mix(i: int, q: Tensor, own: Keys) -> Tensor:
             if shared is None:
@@ -104,20 +109,20 @@ class Transformer(nn.Module):
         rows, columns = tokens.shape
         x: Tensor = self.embed(tokens.flatten())
         angles = rotary_angles(column.expand(rows, columns).flatten(), self.spec, x.dtype)
+        more: Tensor | None = None  # what the layer before found: the norm that reads it adds it
         step = self.most_tokens or len(x)
         for i, layer in enumerate(cast("Iterable[Layer]", self.layers)):
-            parts = self.project(layer, x, angles)
+            x, *parts = layer.project(x, more, angles)
             q, k, v = (y.view(rows, columns, *y.shape[1:]).transpose(1, 2) for y in parts)  # [B, heads, Q, D]
             mixed = mix(i, q, Keys(k, v)).transpose(1, 2).reshape(len(x), -1)
             if len(x) <= step:
-                x = self.finish(layer, x, mixed)
+                x, more = layer.finish(x, mixed)
             else:
                 pieces = zip(torch.split(x, step), torch.split(mixed, step), strict=True)
-                x = torch.cat([self.finish(layer, *piece) for piece in pieces])
-        return x.view(rows, columns, -1)
+                x, more = (torch.cat(y) for y in zip(*(layer.finish(*piece) for piece in pieces), strict=True))
+        return self.norm.after(x, more)[1].view(rows, columns, -1)
 
     def logits(self, x: Tensor) -> Tensor:
-        x = self.norm(x)
         return F.linear(x, self.embed.weight if self.head is None else self.head.weight)
 
     def fuse(self) -> None:
@@ -125,15 +130,11 @@ class Transformer(nn.Module):
         for layer in self.layers:
             cast("Layer", layer).fuse()
 
-    def compile_layers(self) -> None:
-        """Compile what lies between attentions, once for all layers and any number of tokens."""
-        self.project = torch.compile(Layer.project, dynamic=True, fullgraph=True)
-        self.finish = torch.compile(Layer.finish, dynamic=True, fullgraph=True)
-
 
 class Layer(nn.Module):
     qkv: Linear | None
     gate_up: Linear | None
+    nothing: Tensor | None
 
     def __init__(self, spec: Spec) -> None:
         super().__init__()
@@ -144,31 +145,39 @@ class Layer(nn.Module):
         self.k = nn.Linear(spec.hidden, keys, bias=spec.qkv_bias)
         self.v = nn.Linear(spec.hidden, keys, bias=spec.qkv_bias)
         self.o = nn.Linear(queries, spec.hidden, bias=False)
-        self.q_norm = Norm(spec.head_dim, spec) if spec.qk_norm else nn.Identity()
-        self.k_norm = Norm(spec.head_dim, spec) if spec.qk_norm else nn.Identity()
+        self.q_norm = Norm(spec.head_dim, spec) if spec.qk_norm else None
+        self.k_norm = Norm(spec.head_dim, spec) if spec.qk_norm else None
         self.mlp_norm = Norm(spec.hidden, spec)
         self.gate = nn.Linear(spec.hidden, spec.intermediate, bias=False)
         self.up = nn.Linear(spec.hidden, spec.intermediate, bias=False)
         self.down = nn.Linear(spec.intermediate, spec.hidden, bias=False)
         self.qkv = self.gate_up = None
+        self.register_buffer("nothing", None, persistent=False)
 
-    def project(self, x: Tensor, angles: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, turned to their columns. [T, hidden] -> [T, heads, D]"""
-        h = self.attn_norm(x)
-        spec = self.spec
+    def project(self, x: Tensor, more: Tensor | None, angles: Angles) -> tuple[Tensor, ...]:
+        """x + more; its queries, keys and values, turned to their columns. [T, hidden] -> and [T, heads, D]"""
+        x, h = self.attn_norm.after(x, more)
         together = F.linear(h, *self.qkv) if self.qkv else torch.cat([self.q(h), self.k(h), self.v(h)], -1)
-        heads = together.view(len(x), -1, spec.head_dim)
-        q, k, v = torch.split(heads, [spec.heads, spec.kv_heads, spec.kv_heads], 1)
-        q, k = (rotate(y, angles, spec.wide_rope) for y in (self.q_norm(q), self.k_norm(k)))
-        return q, k, v
+        return x, *self._turned(together.view(len(x), -1, self.spec.head_dim), angles)
 
-    def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
-        """What attention found, and the wide part of the layer. [T, hidden], [T, heads·D] -> [T, hidden]"""
-        x = x + self.o(mixed)
-        h = self.mlp_norm(x)
-        gate, up = F.linear(h, *self.gate_up).chunk(2, -1) if self.gate_up else (self.gate(h), self.up(h))
-        out: Tensor = x + self.down(F.silu(gate) * up)
-        return out
+    def finish(self, x: Tensor, mixed: Tensor) -> tuple[Tensor, Tensor]:
+        """With what attention found; and what the wide part finds. [T, hidden], [T, heads·D] -> [T, hidden] each"""
+        x, h = self.mlp_norm.after(x, F.linear(mixed, self.o.weight, self.nothing))
+        both = F.linear(h, *self.gate_up) if self.gate_up else torch.cat([self.gate(h), self.up(h)], -1)
+        return x, F.linear(gated(both), self.down.weight, self.nothing)
+
+    def _turned(self, heads: Tensor, angles: Angles) -> tuple[Tensor, ...]:
+        """Queries, keys and values of what was projected, which becomes ours. [T, H + 2K, D] -> [T, heads, D] each"""
+        spec, norms = self.spec, (self.q_norm, self.k_norm)
+        parts = torch.split(heads, [spec.heads, spec.kv_heads, spec.kv_heads], 1)
+        if kernels.forward_only(heads):
+            from infogain.kernels.layers import turn
+
+            weights = None if self.q_norm is None or self.k_norm is None else (self.q_norm.weight, self.k_norm.weight)
+            turn(heads, spec.heads, spec.kv_heads, angles, weights, spec.norm_eps, spec.wide_norm, spec.wide_rope)
+            return parts
+        q, k = (y if norm is None else norm(y) for y, norm in zip(parts, norms, strict=False))
+        return rotate(q, angles, spec.wide_rope), rotate(k, angles, spec.wide_rope), parts[2]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
         """A move to another device or precision takes the parts one by one: lay them together again."""
@@ -179,6 +188,8 @@ class Layer(nn.Module):
 
     def fuse(self) -> None:
         self.qkv, self.gate_up = fused(self.q, self.k, self.v), fused(self.gate, self.up)
+        if self.o.weight.is_cuda:  # for a product with a bias cuBLAS has quicker kernels, so it gets one
+            self.nothing = torch.zeros_like(self.o.weight[:, 0])
 
 
 class Linear(NamedTuple):
@@ -208,13 +219,22 @@ class Norm(nn.Module):
         self.weight = nn.Parameter(torch.ones(size))
         self.eps, self.wide = spec.norm_eps, spec.wide_norm
 
+    def after(self, x: Tensor, more: Tensor | None) -> tuple[Tensor, Tensor]:
+        """x + more, and its norm."""
+        if kernels.forward_only(x):
+            from infogain.kernels.layers import add_norm
+
+            return add_norm(x, more, self.weight, self.eps, self.wide)
+        x = x if more is None else x + more
+        return x, self(x)
+
     def forward(self, x: Tensor) -> Tensor:
         y = wide(x)
         y = y * (y.square().mean(-1, keepdim=True) + self.eps).rsqrt()
         return (y * self.weight).to(x.dtype) if self.wide else y.to(x.dtype) * self.weight
 
 
-def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> Angles:
     """cos and sin for each column, the half-rotation layout. [T] -> [T, 1, D] each"""
     power = torch.arange(0, spec.head_dim, 2, device=column.device).float() / spec.head_dim
     angle = column[..., None].float() / spec.rope_theta**power
@@ -223,12 +243,22 @@ def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> tuple[Tenso
     return (cos, sin) if spec.wide_rope else (cos.to(dtype), sin.to(dtype))
 
 
-def rotate(x: Tensor, angles: tuple[Tensor, Tensor], in_float32: bool) -> Tensor:
+def rotate(x: Tensor, angles: Angles, in_float32: bool) -> Tensor:
     """RoPE: the two halves of each head turn against each other. [T, heads, D]"""
     cos, sin = angles
     y = x.float() if in_float32 else x
     first, second = y.chunk(2, -1)
     return (y * cos + torch.cat([-second, first], -1) * sin).to(x.dtype)
+
+
+def gated(both: Tensor) -> Tensor:
+    """The gate's half opens the other. [T, 2·wide] -> [T, wide]"""
+    if kernels.forward_only(both):
+        from infogain.kernels.layers import gate
+
+        return gate(both)
+    first, second = both.chunk(2, -1)
+    return F.silu(first) * second
 
 
 def attend(q: Tensor, keys: Keys, visible: Tensor | None) -> Tensor:
@@ -254,7 +284,7 @@ def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: 
     rows, heads, columns, dim = q.shape
     if kernels.can_attend(q, columns):
         return _attend_on_gpu(q, own, visible, shared, index)
-    context, places = shared.frozen.shape[0], shared.most
+    context, places = len(shared.limit), shared.most
     kv = own.k.shape[1]
     q = (q * dim**-0.5).reshape(rows, kv, heads // kv, columns, dim)
     near, near_mass = _softmax_parts(q.flatten(2, 3), own, visible[:, None])
@@ -271,7 +301,8 @@ def _attend_on_gpu(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index:
 
     q, k, v = (x.transpose(1, 2) for x in (q, *own))  # [B, Q, heads, D]
     far = shared.layers[index]
-    mixed = attend_packed(q, k, v, *far, shared.frozen, shared.row, visible[:, 0].contiguous(), shared.reach)
+    window = shared.first, shared.last, shared.limit
+    mixed = attend_packed(q, k, v, *far, *window, shared.row, visible[:, 0].contiguous())
     return mixed.transpose(1, 2)
 
 

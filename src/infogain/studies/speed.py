@@ -18,7 +18,7 @@ MIB = 2**20
 
 def timed(shape: str, sampler: Sampler, k: int = 1) -> Cell:
     """App. F's 512 tokens; the tiny shape, for trying things out, has fewer."""
-    context, engine = (48, "eager") if shape == "tiny" else (512, "compiled")
+    context, engine = (48, "eager") if shape == "tiny" else (512, "graphs")
     recipe = Recipe(sampler, TokensPerStep(k), BLOCK)
     return Cell(f"{SHAPE}:{shape}:{context}:{engine}", recipe, problems=1, kind="bench")
 
