@@ -20,7 +20,7 @@ from infogain.errors import ContractError
 from infogain.lane import Lane
 from infogain.marginals import Deferred, Marginals
 from infogain.models.base import BlockCausal, Denoiser, Masks, Past
-from infogain.move import Move, Verdict
+from infogain.move import FLOATS, Move, Verdict
 from infogain.result import Result
 from infogain.run import Opening, Run
 from infogain.trace import StepEvent
@@ -30,7 +30,9 @@ Logits = TypeVar("Logits", bound=Tensor | Deferred)
 
 def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
     """The step's one read-back to the host: a few numbers per candidate of every lane."""
-    return [Verdict(*numbers) for numbers in together(unread).tolist()]
+    table = together(unread).cpu().T
+    floats, whole = table[:FLOATS].view(torch.float64).tolist(), table[FLOATS:].tolist()
+    return [Verdict(*numbers) for numbers in zip(*floats, *whole, strict=True)]
 
 
 def together(parts: Sequence[Tensor]) -> Tensor:
