@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -30,31 +30,22 @@ class Verdict(NamedTuple):
     masks: int  # mask tokens it writes
     lowest: int  # token of its block
     highest: int
-    left: int  # masks
+    left: int  # masks; none: it finishes its block
     ends: int  # EOS tokens that were written in its block
     row: int  # of the context
     canvas: int  # a fingerprint of its block; 64 bits leave no room for accidents
 
-    @property
-    def finishes(self) -> bool:
-        """Its block is full."""
-        return self.left == 0
-
-    def broken(self, before: int, vocabulary: int) -> str | None:
-        """The first promise that it breaks, in a block that had so many masks before."""
-        return (
-            "no_distribution"
-            if not math.isfinite(self.remaining)
-            else "outside"
-            if self.commits != before - self.left
-            else "no_score"
-            if math.isnan(self.cost)
-            else "no_token"
-            if self.masks or self.lowest < 0 or self.highest >= vocabulary
-            else None
-            if self.commits
-            else "empty"
-        )
+    def broken(self, before: int, words: int) -> str | None:
+        """The first promise that it breaks, in a block of so many masks before and with a vocabulary of so many words."""
+        if not math.isfinite(self.remaining):
+            return "no_distribution"
+        if self.commits != before - self.left:
+            return "outside"
+        if self.masks or self.lowest < 0 or self.highest >= words:
+            return "no_token"
+        if math.isnan(self.cost):
+            return "no_score"
+        return None if self.commits else "empty"
 
 
 FLOATS = 2  # the first so many numbers of a Verdict
@@ -62,9 +53,9 @@ FLOATS = 2  # the first so many numbers of a Verdict
 PROMISES = {
     "no_distribution": "logits of masked columns must be finite numbers that form a distribution; the model returned "
     "NaN or infinite ones. Load it in float32 or bfloat16, or look for an overflow in its weights",
-    "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
     "outside": "a candidate may choose masked columns of its block only; the sampler chose another",
     "no_token": "a candidate must write tokens of the vocabulary, never the mask; the sampler wrote something else",
+    "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
     "empty": "a candidate must commit at least one token; the sampler chose none",
 }
 
@@ -74,9 +65,10 @@ class Move:
     z: State
     a: Candidates  # all that were proposed; once settled, the distinct ones [M]
     draft: Draft  # the canvases they lead to [M]
-    unread: Tensor  # a Verdict per candidate, on the device, as whole numbers
+    unread: Tensor  # a Verdict per candidate, on the device; of its floats the bits
     verdicts: list[Verdict] = field(default_factory=list)  # of the distinct candidates, once read
-    p: Marginals | None = None  # of the going ones, once evaluated
+    rivals: Mapping[int, int] = field(default_factory=dict)  # how many of them go on, by group
+    p: Marginals | None = None  # of those, once evaluated
 
     @classmethod
     def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, eos_ids: Tensor | None) -> Move:
@@ -94,9 +86,7 @@ class Move:
             "lowest": lowest,
             "highest": highest,
             "left": draft.left,
-            "ends": constant(0, torch.int64, z.row.device).expand_as(a.parent)
-            if eos_ids is None
-            else _written(draft, eos_ids),
+            "ends": _written(draft, eos_ids),
             "row": draft.row,
             "canvas": _fingerprint(draft),
         }
@@ -105,11 +95,11 @@ class Move:
     # From here on once the verdicts are known; each worked out and uploaded once.
     @cached_property
     def going(self) -> list[int]:
-        return [m for m, verdict in enumerate(self.verdicts) if not verdict.finishes]
+        return [m for m, verdict in enumerate(self.verdicts) if verdict.left]
 
     @cached_property
     def finishing(self) -> list[int]:
-        return [m for m, verdict in enumerate(self.verdicts) if verdict.finishes]
+        return [m for m, verdict in enumerate(self.verdicts) if not verdict.left]
 
     @cached_property
     def going_index(self) -> Index:
@@ -139,15 +129,17 @@ def distinct(verdicts: Sequence[Verdict]) -> list[int]:
     for m, verdict in enumerate(verdicts):
         first, parent = verdict.parent != parent, verdict.parent
         shown = verdict.row, verdict.canvas
-        if first or not verdict.finishes:
+        if first or verdict.left:
             other = best.setdefault(shown, m)
             if verdict.cost < verdicts[other].cost:
                 best[shown] = m
     return sorted(best.values())
 
 
-def _written(draft: Draft, ids: Tensor) -> Tensor:
+def _written(draft: Draft, ids: Tensor | None) -> Tensor:
     """How many of these tokens each block has got since it began. [M]"""
+    if ids is None:
+        return constant(0, torch.int64, draft.row.device).expand_as(draft.row)
     return ((draft.tokens[..., None] == ids).any(-1) & (draft.revealed >= 0)).sum(-1)
 
 

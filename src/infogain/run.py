@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
@@ -63,12 +64,12 @@ class Run:
         self.queue.admit(canvas, seeds)
         self._fill()
 
-    def count(self, members: Sequence[int], columns: Sequence[int]) -> None:
-        """Note a forward: which groups' rows took part, and the columns each row ran."""
+    def count(self, ran: Iterable[tuple[int, int]]) -> None:
+        """Note a forward: which groups' rows took part, and the columns they ran."""
         requests = {}
-        for g, ran in zip(members, columns, strict=True):
+        for g, columns in ran:
             request = requests[self.groups[g].prompt] = self.queue.of(g)
-            request.token_forwards += ran
+            request.token_forwards += columns
         for request in requests.values():
             request.forwards += 1
 
@@ -120,13 +121,13 @@ class Run:
         parents = [verdict.parent for verdict in verdicts]
         if parents != sorted(parents) or len(set(parents)) != len(self.members):
             raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
-        pace: dict[int, int] = {}
+        masks = [self.groups[g].left for g in self.members]
+        words, pace = move.z.p.vocab_size, dict[int, int]()
         for verdict in verdicts:
-            g = self.members[verdict.parent]
-            if promise := verdict.broken(self.groups[g].left, move.z.p.vocab_size):
+            if promise := verdict.broken(masks[verdict.parent], words):
                 kind = NumericsError if promise == "no_distribution" else ContractError
                 raise self._error(kind, PROMISES[promise], verdict)
-            if pace.setdefault(g, verdict.commits) != verdict.commits:
+            if pace.setdefault(self.members[verdict.parent], verdict.commits) != verdict.commits:
                 raise self._error(ContractError, "candidates that compete must commit equally many tokens", verdict)
         for g, count in pace.items():
             self.groups[g].filled += count
@@ -137,6 +138,7 @@ class Run:
         if len(kept) < len(verdicts):
             index = upload(kept, self.device)
             move.a, move.draft = move.a[index], move.draft.draft(index)
+        move.rivals = Counter(self.groups_of(move, move.going))
 
     def transition(self, move: Move, canvas: Canvas, step: int) -> StepEvent:
         """Fig. 2, step 3: keep the best candidates of each group; a finished block goes back to the canvas."""
@@ -194,14 +196,13 @@ class Run:
         if move.p is None:
             self.z, self.members = None, []
             return []
-        sizes = [(g, len(list(same))) for g, same in groupby(self.groups_of(move, move.going))]
-        best, places = select(score[move.going_index], [size for _, size in sizes], self.sampler.beam)
+        best, places = select(score[move.going_index], list(move.rivals.values()), self.sampler.beam)
         kept = counting(len(score), self.device)[move.going_index][best]
         index = ALL if len(kept) == len(score) else kept
         # a NaN score is passed on in the cost, for the next read-back to find
         cost = torch.where(score != score, score, move.draft.cost)
         z_next = move.draft.at_cost(cost).draft(index)
-        self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
+        self.members = [g for g, count in zip(move.rivals, places, strict=True) for _ in range(count)]
         if self.sampler.beam > 1:
             z_next = replace(z_next, seed=self._place_seeds(self.members))
         past = (move.z.p, *move.z.before)[: self.sampler.memory]

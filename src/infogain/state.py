@@ -149,7 +149,7 @@ class State(Draft):
         tokens = torch.where(a.chosen, a.tokens, self.tokens[parents])
         masked = self.masked[parents] > a.chosen
         revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])
-        table[STEP : TAKEN + 1] += 1
+        table[STEP : TAKEN + 1].add_(1)
         torch.sum(masked, -1, out=table[LEFT])
         return Draft.of(table, self.cost[parents] + cost, tokens, masked, revealed)
 
@@ -170,7 +170,7 @@ class Candidates:
         return cls(counting(rows, chosen.device, n), chosen.flatten(0, 1), tokens.flatten(0, 1))
 
     def parents(self, z: Draft) -> Index:
-        """Which hypotheses all candidates of z act on. As many as there are: one each, for every hypothesis has some."""
+        """Whose they are, if they are all of z's: where there is one each, every hypothesis has its own."""
         return ALL if len(self.parent) == len(z.cost) else self.parent
 
     def __getitem__(self, index: Index) -> Candidates:

@@ -14,7 +14,7 @@ from infogain.options import option
 from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
 from infogain.state import Candidates, State, counting
 
-AHEAD = 2.0**100  # lifts a probability above every other key; a power of two, so that none of its bits change
+AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,10 @@ class LookAhead(Drawing):
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
 
     def pinned(self, z: State) -> Tensor | None:
-        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""
+        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]
+
+        None: there is no bypass.
+        """
         return z.masked & (z.p.confidence > self.gamma) if self.gamma < 1 else None
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
@@ -73,7 +76,7 @@ class LookAhead(Drawing):
             self.tau_pos, self.n, z.cost.device
         )
         pinned = self.pinned(z)
-        if pinned is not None:  # there all candidates share one draw
+        if pinned is not None:  # those come first, and have one draw that all candidates share
             tokens = torch.where(pinned[:, None], tokens[:, :1], tokens)
             key = torch.where(pinned[:, None], z.p.confidence[:, None] * AHEAD, key)
         masked = z.masked[:, None]
