@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
     canvas: int  # a fingerprint of its block; 64 bits leave no room for accidents
 
     def broken(self, before: int, words: int) -> str | None:
-        """The first promise that it breaks, in a block of so many masks before and with a vocabulary of so many words."""
+        """The first promise that it breaks, given the masks its block had before and the words of the vocabulary."""
         if not math.isfinite(self.remaining):
             return "no_distribution"
         if self.commits != before - self.left:
@@ -48,7 +48,7 @@ class Verdict(NamedTuple):
         return None if self.commits else "empty"
 
 
-FLOATS = 2  # the first so many numbers of a Verdict
+FLOATS = 2  # a Verdict's first numbers; the others are whole
 
 PROMISES = {
     "no_distribution": "logits of masked columns must be finite numbers that form a distribution; the model returned "

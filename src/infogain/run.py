@@ -121,8 +121,8 @@ class Run:
         parents = [verdict.parent for verdict in verdicts]
         if parents != sorted(parents) or len(set(parents)) != len(self.members):
             raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
-        masks = [self.groups[g].left for g in self.members]
-        words, pace = move.z.p.vocab_size, dict[int, int]()
+        masks, words = [self.groups[g].left for g in self.members], move.z.p.vocab_size
+        pace: dict[int, int] = {}
         for verdict in verdicts:
             if promise := verdict.broken(masks[verdict.parent], words):
                 kind = NumericsError if promise == "no_distribution" else ContractError

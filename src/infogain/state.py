@@ -60,11 +60,11 @@ class Draft:
     masked: Tensor  # [R, W]
     revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
 
-    @classmethod
-    def of(cls, table: Tensor, cost: Tensor, tokens: Tensor, masked: Tensor, revealed: Tensor) -> Draft:
-        """From its table."""
+    @staticmethod
+    def of(table: Tensor, cost: Tensor, tokens: Tensor, masked: Tensor, revealed: Tensor) -> Draft:
+        """From the table that holds all the others."""
         numbers = dict(zip(TABLE, table.unbind(), strict=True))
-        return _knowing(cls, table=table, **numbers, cost=cost, tokens=tokens, masked=masked, revealed=revealed)
+        return _knowing(Draft, table=table, **numbers, cost=cost, tokens=tokens, masked=masked, revealed=revealed)
 
     @cached_property
     def left(self) -> Tensor:
@@ -73,7 +73,7 @@ class Draft:
 
     @cached_property
     def table(self) -> Tensor:
-        """What is one whole number per hypothesis, in one piece: to pick some is one operation. [9, R]"""
+        """All that is one whole number per hypothesis: what a step does to them is one operation, not nine. [9, R]"""
         return torch.stack([getattr(self, name) for name in TABLE])
 
     @cached_property
@@ -148,7 +148,7 @@ class State(Draft):
         table = self.table.index_select(1, a.parent)
         tokens = torch.where(a.chosen, a.tokens, self.tokens[parents])
         masked = self.masked[parents] > a.chosen
-        revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])
+        revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])  # before the clock moves on
         table[STEP : TAKEN + 1].add_(1)
         torch.sum(masked, -1, out=table[LEFT])
         return Draft.of(table, self.cost[parents] + cost, tokens, masked, revealed)

@@ -72,9 +72,8 @@ class LookAhead(Drawing):
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         tokens = self.draw(z, self.n)  # [R, N, W]
-        key = certainty(self.phi, z.p, tokens) + position_noise(z, self.n) * _temperatures(
-            self.tau_pos, self.n, z.cost.device
-        )
+        tau = _temperatures(self.tau_pos, self.n, tokens.device)
+        key = certainty(self.phi, z.p, tokens) + tau * position_noise(z, self.n)
         pinned = self.pinned(z)
         if pinned is not None:  # those come first, and have one draw that all candidates share
             tokens = torch.where(pinned[:, None], tokens[:, :1], tokens)
