@@ -6,7 +6,6 @@ the model has read it. Rows come and go at block ends only: a lane's next row ta
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -20,7 +19,7 @@ from infogain.errors import ContractError
 from infogain.lane import Lane
 from infogain.marginals import Deferred, Marginals
 from infogain.models.base import BlockCausal, Denoiser, Masks, Past
-from infogain.move import Move, Verdict
+from infogain.move import FLOATS, Move, Verdict
 from infogain.result import Result
 from infogain.run import Opening, Run
 from infogain.statistics import Spots
@@ -31,7 +30,9 @@ Logits = TypeVar("Logits", bound=Tensor | Deferred)
 
 def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
     """The step's one read-back to the host: a few numbers per candidate of every lane."""
-    return [Verdict(*numbers) for numbers in together(unread).tolist()]
+    table = together(unread).cpu().T
+    floats, whole = table[:FLOATS].view(torch.float64).tolist(), table[FLOATS:].tolist()
+    return [Verdict(*numbers) for numbers in zip(*floats, *whole, strict=True)]
 
 
 def together(parts: Sequence[Tensor]) -> Tensor:
@@ -102,7 +103,7 @@ class Batch:
         for run, rows in opening:
             count = len(rows.members)
             own = groups[seen : seen + count]
-            run.count(rows.members, [g.columns[0] - (g.kept if past else 0) for g in own])
+            run.count((g.number, g.columns[0] - (g.kept if past else 0)) for g in own)
             run.open_blocks(rows, p[seen : seen + count], first_row + seen)
             seen += count
 
@@ -124,10 +125,9 @@ class Batch:
         tokens, masked, row = (
             together([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "masked", "row")
         )
-        groups = [run.groups_of(move, move.going) for run, move in going]
-        most = max(count for members in groups for count in Counter(members).values())
+        most = max(max(move.rivals.values()) for _, move in going)
         if hasattr(type(self.model), "at_masks"):  # its own: a wrapper that passes attributes on has its own call
-            count = sum(run.groups[g].left for (run, _), members in zip(going, groups, strict=True) for g in members)
+            count = sum(run.groups[g].left * rivals for run, move in going for g, rivals in move.rivals.items())
             model = cast("Masks", self.model)
             spots = Spots(masked, count)
             logits = self._checked(model.at_masks(tokens, spots, self.context, row, most), [count])
@@ -135,10 +135,10 @@ class Batch:
         else:
             p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))
         seen = 0
-        for (run, move), members in zip(going, groups, strict=True):
-            run.count(members, [run.groups[g].columns[1] for g in members])
-            move.p = p[seen : seen + len(members)]
-            seen += len(members)
+        for run, move in going:
+            run.count((g, run.groups[g].columns[1] * rivals) for g, rivals in move.rivals.items())
+            move.p = p[seen : seen + len(move.going)]
+            seen += len(move.going)
 
     def transition(self, moves: Sequence[tuple[Run, Move]]) -> list[StepEvent]:
         """Every lane moves to the best of its candidates."""

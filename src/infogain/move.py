@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import torch
@@ -15,37 +17,45 @@ from infogain.marginals import Marginals
 from infogain.objective import immediate_cost
 from infogain.samplers import Sampler
 from infogain.schedule import Schedule
-from infogain.state import ALL, Candidates, Draft, Index, State
-
-
-class Ends(NamedTuple):
-    """What ends a text, and where it may."""
-
-    ids: Tensor  # [E] of EOS tokens
-    column: Tensor  # [R, W] block columns that count: those that were masks
+from infogain.state import ALL, Candidates, Draft, Index, State, constant, counting
 
 
 class Verdict(NamedTuple):
-    """All the host learns of a candidate: a row of whole numbers, most of them yes or no."""
+    """All the host learns of a candidate; what follows from it, the host works out."""
 
+    cost: float  # H̃ after it; NaN also where a score was
+    remaining: float  # Σ H over what was masked
     parent: int
-    commits: int  # tokens
-    distinct: int  # no other candidate of its group leads to the same canvas
-    finishes: int  # its block
-    stops: int  # it finishes with an EOS
-    no_distribution: int
-    no_score: int
-    outside: int
-    no_token: int
-    empty: int
+    commits: int  # columns
+    masks: int  # mask tokens it writes
+    lowest: int  # token of its block
+    highest: int
+    left: int  # masks; none: it finishes its block
+    ends: int  # EOS tokens that were written in its block
+    row: int  # of the context
+    canvas: int  # a fingerprint of its block; 64 bits leave no room for accidents
 
+    def broken(self, before: int, words: int) -> str | None:
+        """The first promise that it breaks, given the masks its block had before and the words of the vocabulary."""
+        if not math.isfinite(self.remaining):
+            return "no_distribution"
+        if self.commits != before - self.left:
+            return "outside"
+        if self.masks or self.lowest < 0 or self.highest >= words:
+            return "no_token"
+        if math.isnan(self.cost):
+            return "no_score"
+        return None if self.commits else "empty"
+
+
+FLOATS = 2  # a Verdict's first numbers; the others are whole
 
 PROMISES = {
     "no_distribution": "logits of masked columns must be finite numbers that form a distribution; the model returned "
     "NaN or infinite ones. Load it in float32 or bfloat16, or look for an overflow in its weights",
-    "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
     "outside": "a candidate may choose masked columns of its block only; the sampler chose another",
     "no_token": "a candidate must write tokens of the vocabulary, never the mask; the sampler wrote something else",
+    "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
     "empty": "a candidate must commit at least one token; the sampler chose none",
 }
 
@@ -55,41 +65,41 @@ class Move:
     z: State
     a: Candidates  # all that were proposed; once settled, the distinct ones [M]
     draft: Draft  # the canvases they lead to [M]
-    unread: Tensor  # a Verdict per candidate, on the device
+    unread: Tensor  # a Verdict per candidate, on the device; of its floats the bits
     verdicts: list[Verdict] = field(default_factory=list)  # of the distinct candidates, once read
-    p: Marginals | None = None  # of the going ones, once evaluated
+    rivals: Mapping[int, int] = field(default_factory=dict)  # how many of them go on, by group
+    p: Marginals | None = None  # of those, once evaluated
 
     @classmethod
-    def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, ends: Ends | None) -> Move:
+    def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, eos_ids: Tensor | None) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
         a = sampler.propose(z, schedule.budget(z))
-        draft = z.apply(a, immediate_cost(z, a))
-        finishes = ~draft.masked.any(-1)
-        single = len(a.parent) == len(z.row)
-        parent = ALL if single else a.parent
-        no_token = (a.tokens == mask_id) | (a.tokens != a.tokens.clamp(0, z.p.vocab_size - 1))
-        commits = a.chosen.sum(-1)
-        flags = {
-            "distinct": torch.ones_like(finishes) if single and sampler.beam == 1 else _distinct(a, draft, finishes),
-            "finishes": finishes,
-            "stops": finishes & _holds_eos(draft, ends, a.parent) if ends else torch.zeros_like(finishes),
-            "no_distribution": (~z.p.entropy.isfinite() & z.masked).any(-1)[parent],
-            "no_score": z.cost.isnan()[parent],
-            "outside": (a.chosen & ~z.masked[parent]).any(-1),
-            "no_token": (a.chosen & no_token).any(-1),
-            "empty": commits == 0,
+        cost = immediate_cost(z, a)
+        draft = z.apply(a, cost)
+        lowest, highest = draft.tokens.aminmax(dim=-1)
+        numbers = {
+            "cost": draft.cost.view(torch.int64),
+            "remaining": z.remaining.double()[a.parents(z)].view(torch.int64),
+            "parent": a.parent,
+            "commits": a.chosen.sum(-1),
+            "masks": (a.chosen & (a.tokens == mask_id)).sum(-1),
+            "lowest": lowest,
+            "highest": highest,
+            "left": draft.left,
+            "ends": _written(draft, eos_ids),
+            "row": draft.row,
+            "canvas": _fingerprint(draft),
         }
-        numbers = torch.stack([flags[name] for name in Verdict._fields[2:]]).long()
-        return cls(z, a, draft, torch.cat([torch.stack([a.parent, commits]), numbers]).T)
+        return cls(z, replace(a, cost=cost), draft, torch.stack([numbers[name] for name in Verdict._fields]).T)
 
     # From here on once the verdicts are known; each worked out and uploaded once.
     @cached_property
     def going(self) -> list[int]:
-        return [m for m, verdict in enumerate(self.verdicts) if not verdict.finishes]
+        return [m for m, verdict in enumerate(self.verdicts) if verdict.left]
 
     @cached_property
     def finishing(self) -> list[int]:
-        return [m for m, verdict in enumerate(self.verdicts) if verdict.finishes]
+        return [m for m, verdict in enumerate(self.verdicts) if not verdict.left]
 
     @cached_property
     def going_index(self) -> Index:
@@ -108,24 +118,37 @@ class Move:
         return self.draft.draft(self.going_index)
 
 
-def _holds_eos(draft: Draft, ends: Ends, parent: Tensor) -> Tensor:
-    return ((draft.tokens[..., None] == ends.ids).any(-1) & ends.column[parent]).any(-1)  # [M]
-
-
-def _distinct(a: Candidates, draft: Draft, finishes: Tensor) -> Tensor:
-    """One candidate per canvas: of those in a group that lead to the same one, the first of least H̃. [M]
+def distinct(verdicts: Sequence[Verdict]) -> list[int]:
+    """One candidate per canvas: of those in a group that lead to the same one, the first of least H̃.
 
     The last step of a block is not evaluated (all its candidates score alike), so there each
     hypothesis keeps its first candidate only.
     """
-    first_of_parent = torch.ones_like(finishes)
-    first_of_parent[1:] = a.parent[1:] != a.parent[:-1]
-    eligible = first_of_parent | ~finishes
-    words = noise.hashed(draft.tokens + (draft.column << 32), 0).sum(-1)
-    canvas = words + draft.row * noise.GOLDEN  # [M] a fingerprint; 64 bits leave no room for accidents
-    order = draft.cost.masked_fill(~eligible, torch.inf).argsort(stable=True)
-    order = order[canvas[order].argsort(stable=True)]
-    ranked = canvas[order]
-    first = torch.ones_like(eligible)
-    first[1:] = ranked[1:] != ranked[:-1]
-    return torch.zeros_like(eligible).scatter(0, order, first) & eligible
+    best: dict[tuple[int, int], int] = {}
+    parent = -1
+    for m, verdict in enumerate(verdicts):
+        first, parent = verdict.parent != parent, verdict.parent
+        shown = verdict.row, verdict.canvas
+        if first or verdict.left:
+            other = best.setdefault(shown, m)
+            if verdict.cost < verdicts[other].cost:
+                best[shown] = m
+    return sorted(best.values())
+
+
+def _written(draft: Draft, ids: Tensor | None) -> Tensor:
+    """How many of these tokens each block has got since it began. [M]"""
+    if ids is None:
+        return constant(0, torch.int64, draft.row.device).expand_as(draft.row)
+    return ((draft.tokens[..., None] == ids).any(-1) & (draft.revealed >= 0)).sum(-1)
+
+
+def _fingerprint(draft: Draft) -> Tensor:
+    """One number for what a block shows. [M]"""
+    return (draft.tokens * _weights(draft.tokens.shape[1], draft.tokens.device)).sum(-1)  # all wraps
+
+
+@lru_cache(maxsize=64)
+def _weights(width: int, device: torch.device) -> Tensor:
+    """Odd, so that no two tokens of a column weigh the same. [W]"""
+    return noise.hashed(counting(width, device), 0) | 1

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from infogain.state import Candidates, State
-
-
-def total(x: Tensor) -> Tensor:
-    """Sum over the block, left to right, so that padding on the right never changes a bit of it."""
-    return x.cumsum(-1)[..., -1]
+from infogain.state import Candidates, State, only, total
 
 
 def immediate_cost(z: State, a: Candidates) -> Tensor:
     """Eq. 2: C(a|z) = Σ_{ℓ∈A} H_ℓ(z), the term that cumulative entropy H̃ adds up over the steps. [M]"""
-    return total(z.p.entropy[a.parent].where(a.chosen, 0.0))
+    return total(only(z.p.entropy[a.parent], a.chosen))
 
 
 def state_uncertainty(z: State, power: float = 1.0) -> Tensor:
@@ -27,7 +22,8 @@ def state_uncertainty(z: State, power: float = 1.0) -> Tensor:
     Power 1 is the paper's mean. Power 0 is the plain sum: the same unit as the cost, so that
     look-ahead does not fade while many masks remain.
     """
-    return total(z.p.entropy.where(z.masked, 0.0)) / z.left.clamp(min=1).to(z.p.entropy) ** power
+    masks = z.left.clamp(min=1)
+    return z.remaining / (masks if power == 1 else masks.to(z.remaining) ** power)
 
 
 def information_gain(z: State, a: Candidates, z_next: State, power: float = 1.0) -> Tensor:
@@ -37,4 +33,4 @@ def information_gain(z: State, a: Candidates, z_next: State, power: float = 1.0)
 
 def info_gain_objective(z: State, a: Candidates, z_next: State, power: float = 1.0) -> Tensor:
     """Eq. 5: J(a|z) = IG(a; z) − C(a|z). [M]"""
-    return information_gain(z, a, z_next, power) - immediate_cost(z, a)
+    return information_gain(z, a, z_next, power) - (immediate_cost(z, a) if a.cost is None else a.cost)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
@@ -15,10 +16,10 @@ from infogain.device import upload
 from infogain.errors import ContractError, NumericsError
 from infogain.lane import Lane
 from infogain.marginals import Marginals
-from infogain.move import PROMISES, Ends, Move, Verdict
+from infogain.move import PROMISES, Move, Verdict, distinct
 from infogain.queue import Queue
 from infogain.request import Finished
-from infogain.state import ALL, Draft, Index, State
+from infogain.state import ALL, Draft, Index, State, counting
 from infogain.trace import StepEvent
 
 
@@ -63,12 +64,12 @@ class Run:
         self.queue.admit(canvas, seeds)
         self._fill()
 
-    def count(self, members: Sequence[int], columns: Sequence[int]) -> None:
-        """Note a forward: which groups' rows took part, and the columns each row ran."""
+    def count(self, ran: Iterable[tuple[int, int]]) -> None:
+        """Note a forward: which groups' rows took part, and the columns they ran."""
         requests = {}
-        for g, ran in zip(members, columns, strict=True):
+        for g, columns in ran:
             request = requests[self.groups[g].prompt] = self.queue.of(g)
-            request.token_forwards += ran
+            request.token_forwards += columns
         for request in requests.values():
             request.forwards += 1
 
@@ -113,40 +114,43 @@ class Run:
     def propose(self) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
         assert self.z is not None
-        return Move.propose(self.z, self.sampler, self.schedule, self.lane.canvas.mask_id, self._ends(self.z))
+        return Move.propose(self.z, self.sampler, self.schedule, self.lane.canvas.mask_id, self.eos_ids)
 
     def settle(self, move: Move, verdicts: list[Verdict]) -> None:
         """Take in what was read back of this lane's candidates, and keep the distinct ones."""
         parents = [verdict.parent for verdict in verdicts]
         if parents != sorted(parents) or len(set(parents)) != len(self.members):
             raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
+        masks, words = [self.groups[g].left for g in self.members], move.z.p.vocab_size
         pace: dict[int, int] = {}
         for verdict in verdicts:
-            if any(verdict[-len(PROMISES) :]):
-                raise self._broken(verdict)
+            if promise := verdict.broken(masks[verdict.parent], words):
+                kind = NumericsError if promise == "no_distribution" else ContractError
+                raise self._error(kind, PROMISES[promise], verdict)
             if pace.setdefault(self.members[verdict.parent], verdict.commits) != verdict.commits:
                 raise self._error(ContractError, "candidates that compete must commit equally many tokens", verdict)
         for g, count in pace.items():
             self.groups[g].filled += count
             self.groups[g].steps += 1
             self.done += count
-        kept = [m for m, verdict in enumerate(verdicts) if verdict.distinct]
+        kept = distinct(verdicts)
         move.verdicts = [verdicts[m] for m in kept]
         if len(kept) < len(verdicts):
             index = upload(kept, self.device)
             move.a, move.draft = move.a[index], move.draft.draft(index)
+        move.rivals = Counter(self.groups_of(move, move.going))
 
     def transition(self, move: Move, canvas: Canvas, step: int) -> StepEvent:
         """Fig. 2, step 3: keep the best candidates of each group; a finished block goes back to the canvas."""
         groups = [self.groups[g] for g in self.members]
         ending = self.groups_of(move, move.finishing)
         score = self._score(move)
-        going, ended = self._advance(move, score), []
+        kept = self._advance(move, score)
         if move.finishing:
-            ended = [torch.arange(len(score), device=self.device)[move.finishing_index]]
+            kept.append(counting(len(score), self.device)[move.finishing_index])
             ends = move.draft.draft(move.finishing_index)
             rows = canvas.take(ends.row).write(ends.start, ends.tokens, ends.revealed)
-            stopped = [bool(move.verdicts[m].stops) for m in move.finishing]
+            stopped = [move.verdicts[m].ends > 0 for m in move.finishing]
             if self.lane.stop:
                 stopped = self._asked(rows, ending, stopped)
             self._arrive(Opening(rows, ending, ends.cost, ends.row), stopped)
@@ -160,7 +164,7 @@ class Run:
             a=move.a,
             score=score,
             cost=move.draft.cost,
-            kept=torch.cat([*going, *ended]),
+            kept=kept[0] if len(kept) == 1 else torch.cat(kept),
             done=self.done,
             total=self.queue.masks,
         )
@@ -192,15 +196,13 @@ class Run:
         if move.p is None:
             self.z, self.members = None, []
             return []
-        sizes = [(g, len(list(same))) for g, same in groupby(self.groups_of(move, move.going))]
-        best, places = select(score[move.going_index], [size for _, size in sizes], self.sampler.beam)
-        every = torch.arange(len(score), device=self.device)
-        kept = every[move.going_index][best]
-        index = ALL if len(kept) == len(every) else kept
-        z_next = move.draft.draft(index)
+        best, places = select(score[move.going_index], list(move.rivals.values()), self.sampler.beam)
+        kept = counting(len(score), self.device)[move.going_index][best]
+        index = ALL if len(kept) == len(score) else kept
         # a NaN score is passed on in the cost, for the next read-back to find
-        z_next = replace(z_next, cost=z_next.cost.masked_fill(score[index].isnan(), torch.nan))
-        self.members = [g for (g, _), count in zip(sizes, places, strict=True) for _ in range(count)]
+        cost = torch.where(score != score, score, move.draft.cost)
+        z_next = move.draft.at_cost(cost).draft(index)
+        self.members = [g for g, count in zip(move.rivals, places, strict=True) for _ in range(count)]
         if self.sampler.beam > 1:
             z_next = replace(z_next, seed=self._place_seeds(self.members))
         past = (move.z.p, *move.z.before)[: self.sampler.memory]
@@ -276,18 +278,9 @@ class Run:
             ends.append(was or self.lane.stop(request.prompt, written[:end]))
         return ends
 
-    def _ends(self, z: State) -> Ends | None:
-        """What would end a text in these blocks; None where the recipe has no EOS."""
-        return None if self.eos_ids is None else Ends(self.eos_ids, z.masked | (z.revealed >= 0))
-
     def groups_of(self, move: Move, candidates: Sequence[int]) -> list[int]:
         """The group of each of these candidates."""
         return [self.members[move.verdicts[m].parent] for m in candidates]
-
-    def _broken(self, verdict: Verdict) -> Exception:
-        """The first promise that this candidate breaks."""
-        name = next(name for name in PROMISES if getattr(verdict, name))
-        return self._error(NumericsError if name == "no_distribution" else ContractError, PROMISES[name], verdict)
 
     def _error(self, kind: type[ContractError | NumericsError], text: str, verdict: Verdict) -> Exception:
         group = self.groups[self.members[verdict.parent]]
@@ -306,11 +299,15 @@ def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor | sli
     if list(sizes) == places:
         return slice(None), places  # all of them, and no copy
     widest, first = max(sizes), accumulate(sizes, initial=0)
-    padded = [[at + j if j < size else -1 for j in range(widest)] for at, size in zip(first, sizes, strict=False)]
-    index = upload(padded, score.device)
-    table = torch.where(index < 0, -torch.inf, score[index])
+    if len(score) == len(sizes) * widest:
+        index = counting(len(score), score.device).view(len(sizes), widest)
+    else:  # a short run is filled up with its first score: of equals the first is taken
+        padded = [[at + j * (j < size) for j in range(widest)] for at, size in zip(first, sizes, strict=False)]
+        index = upload(padded, score.device)
+    table = score[index]
     if beam == 1:
-        return index.gather(1, table.argmax(-1, keepdim=True)).flatten(), places  # the first of equals
+        return index.gather(1, table.argmax(-1, keepdim=True)).flatten(), places
+    table[:, 1:].masked_fill_(index[:, 1:] == index[:, :1], -torch.inf)  # and taken once
     best = table.argsort(dim=-1, descending=True, stable=True)[:, :beam].sort(-1).values
     best = index.gather(1, best).flatten()
     if min(places) == beam:

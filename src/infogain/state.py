@@ -7,18 +7,40 @@ hypothesis, L canvas columns, W block width, V vocabulary.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from infogain.canvas import block_columns
 from infogain.marginals import Marginals
 
 Index = Tensor | slice
-ALL = slice(None)  # rows that need no picking
+ALL = slice(None)  # rows that need no picking; no other slice is used
+D = TypeVar("D", bound="Draft")
+
+
+@lru_cache(maxsize=1024)
+def counting(n: int, device: torch.device, each: int = 1) -> Tensor:
+    """0, 1, … n − 1, each so many times. Made once, never written to."""
+    return torch.arange(n * each, device=device) // each
+
+
+@lru_cache(maxsize=64)
+def constant(value: float, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A number on the device: a bare one would be put there anew in every operation."""
+    return torch.full((), value, dtype=dtype, device=device)
+
+
+def only(x: Tensor, where: Tensor, otherwise: float = 0.0) -> Tensor:
+    """x where it is wanted, a number elsewhere."""
+    return x.where(where, constant(otherwise, x.dtype, x.device))
+
+
+def total(x: Tensor) -> Tensor:
+    """Sum over the block, left to right, so that padding on the right never changes a bit of it."""
+    return x.cumsum(-1)[..., -1]
 
 
 @dataclass(frozen=True)
@@ -38,29 +60,57 @@ class Draft:
     masked: Tensor  # [R, W]
     revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
 
+    @staticmethod
+    def of(table: Tensor, cost: Tensor, tokens: Tensor, masked: Tensor, revealed: Tensor) -> Draft:
+        """From the table that holds all the others."""
+        numbers = dict(zip(TABLE, table.unbind(), strict=True))
+        return _knowing(Draft, table=table, **numbers, cost=cost, tokens=tokens, masked=masked, revealed=revealed)
+
     @cached_property
     def left(self) -> Tensor:
         """Masks left in each block. [R]"""
         return self.masked.sum(-1)
 
     @cached_property
+    def table(self) -> Tensor:
+        """All that is one whole number per hypothesis: what a step does to them is one operation, not nine. [9, R]"""
+        return torch.stack([getattr(self, name) for name in TABLE])
+
+    @cached_property
     def column(self) -> Tensor:
         """Canvas column of each block column. [R, W]"""
-        return block_columns(self.start, self.tokens.shape[1])
+        return self.start[:, None] + counting(self.tokens.shape[1], self.tokens.device)
 
     def draft(self, index: Index) -> Draft:
         """The canvases of these rows."""
-        if index is ALL:
-            return self if type(self) is Draft else Draft(**self._canvas)
-        return Draft(**{name: x[index] for name, x in self._canvas.items()})
+        if isinstance(index, slice):
+            return self if type(self) is Draft else _knowing(Draft, **self._canvas)
+        table = self.table.index_select(1, index)
+        return Draft.of(table, self.cost[index], self.tokens[index], self.masked[index], self.revealed[index])
 
-    @property
-    def _canvas(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(Draft)}
+    def at_cost(self, cost: Tensor) -> Draft:
+        """The same canvases, dearer or cheaper."""
+        return _knowing(Draft, **self._canvas | {"cost": cost})
 
     def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
         """The same canvases, with what the model believes about them."""
-        return State(**self._canvas, p=p, before=before)
+        return _knowing(State, **self._canvas, p=p, before=before)
+
+    @property
+    def _canvas(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name in CANVAS}
+
+
+CANVAS = {*(field.name for field in fields(Draft)), "left", "table", "column"}  # and no belief
+TABLE = ("row", "group", "start", "steps", "total", "seed", "step", "taken", "left")
+STEP, TAKEN, LEFT = (TABLE.index(name) for name in ("step", "taken", "left"))  # what a step changes
+
+
+def _knowing(kind: type[D], **known: Any) -> D:
+    """An instance that knows these fields, and what it would otherwise work out when asked."""
+    made = object.__new__(kind)
+    made.__dict__.update(known)
+    return made
 
 
 @dataclass(frozen=True)
@@ -70,13 +120,20 @@ class State(Draft):
     p: Marginals
     before: tuple[Marginals, ...] = ()  # earlier steps' marginals, newest first; as many as the sampler asks for
 
+    @cached_property
+    def remaining(self) -> Tensor:
+        """Σ H over what is masked. [R]"""
+        return total(only(self.p.entropy, self.masked))
+
     def join(self, other: State) -> State:
         """These rows, followed by rows that have just opened a block.
 
         Those have no past: their own marginals stand in for it, and `step` tells.
         """
-        both = {name: torch.cat([x, getattr(other, name)]) for name, x in self._canvas.items()}
-        return Draft(**both).seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+        names = ("cost", "tokens", "masked", "revealed")
+        rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in names}
+        both = Draft.of(torch.cat([self.table, other.table], 1), **rest)
+        return both.seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
     def widen(self, tokens: Tensor, mask_id: int) -> State:
         """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""
@@ -87,16 +144,14 @@ class State(Draft):
 
     def apply(self, a: Candidates, cost: Tensor) -> Draft:
         """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z). [M]"""
-        z = self.draft(ALL if len(a.parent) == len(self.row) else a.parent)  # one each: every hypothesis has some
-        return replace(
-            z,
-            step=z.step + 1,
-            taken=z.taken + 1,
-            cost=z.cost + cost,
-            tokens=torch.where(a.chosen, a.tokens, z.tokens),
-            masked=z.masked & ~a.chosen,
-            revealed=torch.where(a.chosen, z.taken[:, None], z.revealed),
-        )
+        parents = a.parents(self)
+        table = self.table.index_select(1, a.parent)
+        tokens = torch.where(a.chosen, a.tokens, self.tokens[parents])
+        masked = self.masked[parents] > a.chosen
+        revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])  # before the clock moves on
+        table[STEP : TAKEN + 1].add_(1)
+        torch.sum(masked, -1, out=table[LEFT])
+        return Draft.of(table, self.cost[parents] + cost, tokens, masked, revealed)
 
 
 @dataclass(frozen=True)
@@ -106,13 +161,20 @@ class Candidates:
     parent: Tensor  # [M] the hypothesis acted on; non-decreasing
     chosen: Tensor  # [M, W] bool: the positions A
     tokens: Tensor  # [M, W] what to write there; elsewhere meaningless
+    cost: Tensor | None = None  # [M] C(a|z), which the loop works out
 
     @classmethod
     def grid(cls, chosen: Tensor, tokens: Tensor) -> Candidates:
         """N candidates for each of R hypotheses. [R, N, W] each"""
         rows, n, _ = chosen.shape
-        parent = torch.arange(rows, device=chosen.device).repeat_interleave(n, output_size=rows * n)
-        return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1))
+        return cls(counting(rows, chosen.device, n), chosen.flatten(0, 1), tokens.flatten(0, 1))
+
+    def parents(self, z: Draft) -> Index:
+        """Whose they are, if they are all of z's: where there is one each, every hypothesis has its own."""
+        return ALL if len(self.parent) == len(z.cost) else self.parent
 
     def __getitem__(self, index: Index) -> Candidates:
-        return Candidates(self.parent[index], self.chosen[index], self.tokens[index])
+        if index is ALL:
+            return self
+        cost = None if self.cost is None else self.cost[index]
+        return Candidates(self.parent[index], self.chosen[index], self.tokens[index], cost)

@@ -14,9 +14,9 @@ import infogain
 from infogain import Canvas
 from infogain.marginals import Marginals
 from infogain.models import Tabular, random_joint
-from infogain.objective import immediate_cost, info_gain_objective, state_uncertainty, total
+from infogain.objective import immediate_cost, info_gain_objective, state_uncertainty
 from infogain.samplers import Sampler, make
-from infogain.state import Candidates, Draft, State
+from infogain.state import Candidates, Draft, State, total
 from tests.cases import ALL, LAYOUTS, MODEL, Layout, label
 
 

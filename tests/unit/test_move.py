@@ -1,16 +1,20 @@
-"""A new file: tests/unit/test_move.py. Which candidates count as the same."""
+"""What the host makes of a step's candidates, and which of them count as the same."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import fields, replace
+from typing import Any
 
+import pytest
 import torch
 
 from infogain import TokensPerStep
+from infogain.batch import read_back
 from infogain.marginals import Marginals
-from infogain.move import Move, Verdict, _distinct
+from infogain.move import PROMISES, Move, Verdict, _fingerprint, distinct
 from infogain.samplers import make
-from infogain.state import Candidates, Draft, State
+from infogain.state import Draft, State
 
 MASK = 9
 
@@ -26,33 +30,43 @@ def drafts(tokens: list[list[int]], cost: list[float], row: list[int] | None = N
     )
 
 
-def distinct(draft: Draft, parent: list[int]) -> list[bool]:
-    nothing = torch.zeros_like(draft.masked)
-    a = Candidates(torch.tensor(parent), nothing, draft.tokens)
-    kept: list[bool] = _distinct(a, draft, ~draft.masked.any(-1)).tolist()
-    return kept
+SOUND = Verdict(0.0, 1.0, parent=0, commits=1, masks=0, lowest=0, highest=MASK, left=1, ends=0, row=0, canvas=0)
+
+
+def kept(draft: Draft, parent: list[int]) -> list[int]:
+    """Which candidates that lead to these canvases are left."""
+    columns = (draft.cost, torch.tensor(parent), draft.left, draft.row, _fingerprint(draft))
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    names = ("cost", "parent", "left", "row", "canvas")
+    return distinct([SOUND._replace(**dict(zip(names, row, strict=True))) for row in rows])
 
 
 def test_of_equal_canvases_the_cheapest_stays_and_of_equal_costs_the_first() -> None:
     same = [[1, 2, MASK]] * 3
-    assert distinct(drafts(same, [2.0, 1.0, 3.0]), [0, 1, 2]) == [False, True, False]
-    assert distinct(drafts(same, [1.0, 1.0, 1.0]), [0, 1, 2]) == [True, False, False]
+    assert kept(drafts(same, [2.0, 1.0, 3.0]), [0, 1, 2]) == [1]
+    assert kept(drafts(same, [1.0, 1.0, 1.0]), [0, 1, 2]) == [0]
 
 
 def test_equal_blocks_on_different_rows_are_different_canvases() -> None:
     """Hypotheses that wrote different earlier blocks may well agree on this one."""
-    assert distinct(drafts([[1, 2, MASK]] * 2, [1.0, 1.0], row=[0, 1]), [0, 1]) == [True, True]
+    assert kept(drafts([[1, 2, MASK]] * 2, [1.0, 1.0], row=[0, 1]), [0, 1]) == [0, 1]
 
 
 def test_where_a_token_stands_matters() -> None:
-    assert distinct(drafts([[1, MASK, MASK], [MASK, 1, MASK]], [1.0, 1.0]), [0, 0]) == [True, True]
-    assert distinct(drafts([[1, 2, MASK], [2, 1, MASK]], [1.0, 1.0]), [0, 0]) == [True, True]
+    assert kept(drafts([[1, MASK, MASK], [MASK, 1, MASK]], [1.0, 1.0]), [0, 0]) == [0, 1]
+    assert kept(drafts([[1, 2, MASK], [2, 1, MASK]], [1.0, 1.0]), [0, 0]) == [0, 1]
+
+
+def test_no_two_small_blocks_share_a_fingerprint() -> None:
+    every = torch.cartesian_prod(*[torch.arange(12)] * 4).tolist()
+    assert len(set(_fingerprint(drafts(every, [0.0] * len(every))).tolist())) == len(every)
 
 
 def test_the_last_step_keeps_the_first_candidate_of_each_hypothesis() -> None:
     ends = drafts([[1, 2], [2, 2], [1, 1], [1, 2]], [1.0, 0.0, 1.0, 0.0])
-    assert distinct(ends, [0, 0, 1, 1]) == [True, False, True, False]
-    assert distinct(drafts([[1, 2]] * 2, [2.0, 1.0]), [0, 1]) == [False, True]
+    assert kept(ends, [0, 0, 1, 1]) == [0, 2]
+    assert kept(drafts([[1, 2]] * 2, [2.0, 1.0]), [0, 1]) == [1]
+    assert kept(drafts([[1, 1], [1, 2], [1, 2]], [0.0, 0.0, 1.0]), [0, 0, 1]) == [0, 2], "the second does not count"
 
 
 def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
@@ -63,4 +77,36 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
     twice = z.join(replace(z, cost=z.cost + 1))
     sampler = make("info-gain-beam", n=1, tau_token=0.0)
     move = Move.propose(twice, sampler, TokensPerStep(1), MASK, None)
-    assert [Verdict(*numbers).distinct for numbers in move.unread.tolist()] == [1, 0]
+    assert distinct(read_back([move.unread])) == [0]
+
+
+@pytest.mark.parametrize(
+    ("change", "promise"),
+    [
+        ({}, None),
+        ({"remaining": math.nan, "cost": math.nan}, "no_distribution"),
+        ({"remaining": math.inf}, "no_distribution"),
+        ({"commits": 2}, "outside"),
+        ({"masks": 1}, "no_token"),
+        ({"lowest": -1}, "no_token"),
+        ({"highest": MASK + 1}, "no_token"),
+        ({"cost": math.nan}, "no_score"),
+        ({"commits": 0, "left": 2}, "empty"),
+    ],
+)
+def test_the_numbers_tell_which_promise_is_broken(change: dict[str, Any], promise: str | None) -> None:
+    assert SOUND._replace(**change).broken(before=2, words=MASK + 1) == promise
+    assert promise is None or promise in PROMISES
+
+
+def test_a_draft_is_the_same_written_by_hand_and_made_of_its_table() -> None:
+    by_hand = drafts([[1, MASK, 3], [MASK, MASK, 2], [4, 4, 4]], [0.5, 1.5, 2.5], row=[2, 0, 1])
+    by_hand = replace(by_hand, step=torch.tensor([3, 4, 5]), seed=torch.tensor([-1, 2**62, 7]))
+    index = torch.tensor([2, 0])
+    picked = by_hand.draft(index)
+    for field in fields(Draft):
+        assert getattr(picked, field.name).tolist() == getattr(by_hand, field.name)[index].tolist(), field.name
+    assert picked.left.tolist() == [0, 1]
+    moved = replace(picked, start=picked.start + 8)
+    assert moved.column.tolist() == (picked.column + 8).tolist()
+    assert moved.draft(torch.tensor([1])).start.tolist() == [8]

@@ -17,6 +17,7 @@ from infogain.marginals import Marginals
 from infogain.objective import immediate_cost, state_uncertainty
 from infogain.run import select as select_index
 from infogain.samplers import InfoGain, Sampler, make
+from infogain.samplers.base import ordering, top
 from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.samplers.pc import PC
@@ -180,8 +181,41 @@ def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
 
 def test_gamma_1_pins_nothing_not_even_the_certain() -> None:
     certain = state([[1.0, 0.0], [0.5, 0.5]])
-    assert not InfoGain(gamma=1.0).pinned(certain).any()
-    assert InfoGain(gamma=0.99).pinned(certain).tolist() == [[True, False]]
+    assert InfoGain(gamma=1.0).pinned(certain) is None
+    pinned = InfoGain(gamma=0.99).pinned(certain)
+    assert pinned is not None
+    assert pinned.tolist() == [[True, False]]
+
+
+def test_pinned_positions_come_first_the_most_confident_before_the_others() -> None:
+    """However hot the positions are, and however close two of the pinned."""
+    z = state([[0.5, 0.5], [0.9 - 1e-12, 0.1 + 1e-12], [0.9, 0.1], [0.5, 0.5], [0.9, 0.1]])
+    hot = InfoGain(n=32, gamma=0.8, tau_pos=1e6, tau_token=0.0)
+    for k, columns in ((1, [2]), (2, [2, 4]), (3, [1, 2, 4])):
+        chosen = hot.propose(z, torch.tensor([k])).chosen
+        assert (chosen == torch.zeros(5, dtype=torch.bool).index_fill(0, torch.tensor(columns), True)).all()
+    assert len(set(map(tuple, hot.propose(z, torch.tensor([4])).chosen.tolist()))) == 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_order_of_columns_is_total(dtype: torch.dtype) -> None:
+    """Highest key first, ties to the left, NaN above all; what is not masked last, in any shape and width."""
+    keys = torch.randint(-2, 3, [50, 4, 40], generator=torch.Generator().manual_seed(0)).to(dtype)
+    keys[keys == 2], keys[keys == -2] = torch.nan, -torch.inf
+    masked = torch.rand([50, 1, 40], generator=torch.Generator().manual_seed(1)) < 0.7
+    count = torch.arange(50)[:, None] % 40
+
+    def rank(key: float, is_masked: bool, column: int) -> tuple[float, int]:
+        worth = key if is_masked else -math.inf
+        return (-math.inf if math.isnan(worth) else -worth), column
+
+    order, first = ordering(masked, keys), top(ordering(masked, keys), count)
+    for r in range(50):
+        for n in range(4):
+            row = [rank(float(keys[r, n, c]), bool(masked[r, 0, c]), c) for c in range(40)]
+            expected = sorted(range(40), key=row.__getitem__)
+            assert order[r, n].tolist() == expected
+            assert first[r, n].nonzero().flatten().tolist() == sorted(expected[: int(count[r, 0])])
 
 
 def test_a_pinned_position_has_one_draw() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import torch
@@ -11,7 +12,9 @@ from torch import Tensor
 from infogain.errors import ContractError
 from infogain.options import option
 from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
-from infogain.state import Candidates, State
+from infogain.state import Candidates, State, counting
+
+AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Greedy(Drawing):
         key = phi + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else phi
         order = ordering(z.masked, key)
         chosen = top(order, self.count(z, phi, order, budget))
-        return Candidates.grid((chosen & z.masked & ~phi.isnan())[:, None], tokens)  # NaN is no wish
+        return Candidates.grid((chosen & z.masked & (phi == phi))[:, None], tokens)  # NaN is no wish
 
 
 def leading(holds: Tensor) -> Tensor:
@@ -60,22 +63,26 @@ class LookAhead(Drawing):
     )
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
 
-    def pinned(self, z: State) -> Tensor:
-        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""
-        return z.masked & (z.p.confidence > self.gamma)
+    def pinned(self, z: State) -> Tensor | None:
+        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]
+
+        None: there is no bypass.
+        """
+        return z.masked & (z.p.confidence > self.gamma) if self.gamma < 1 else None
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         tokens = self.draw(z, self.n)  # [R, N, W]
-        pinned = self.pinned(z)[:, None].expand(tokens.shape)
-        tokens = torch.where(pinned, tokens[:, :1], tokens)  # a pinned position has one draw, shared by all
-        key = certainty(self.phi, z.p, tokens) + self.tau_pos * _greedy_first(position_noise(z, self.n))
-        key = torch.where(pinned, z.p.confidence[:, None], key)
-        masked = z.masked[:, None].expand(tokens.shape)
-        order = ordering(masked, key, first=pinned)
-        return Candidates.grid(top(order, budget[:, None]) & masked, tokens)
+        tau = _temperatures(self.tau_pos, self.n, tokens.device)
+        key = certainty(self.phi, z.p, tokens) + tau * position_noise(z, self.n)
+        pinned = self.pinned(z)
+        if pinned is not None:  # those come first, and have one draw that all candidates share
+            tokens = torch.where(pinned[:, None], tokens[:, :1], tokens)
+            key = torch.where(pinned[:, None], z.p.confidence[:, None] * AHEAD, key)
+        masked = z.masked[:, None]
+        return Candidates.grid(top(ordering(masked, key), budget[:, None]) & masked, tokens)
 
 
-def _greedy_first(noise: Tensor) -> Tensor:
-    """No noise for candidate 0, so that look-ahead never does without the greedy action."""
-    noise[:, 0].zero_()
-    return noise
+@lru_cache(maxsize=64)
+def _temperatures(tau: float, n: int, device: torch.device) -> Tensor:
+    """0 for candidate 0, so that look-ahead never does without the greedy action. [N, 1]"""
+    return tau * (counting(n, device) > 0).double()[:, None]

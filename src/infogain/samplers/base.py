@@ -12,7 +12,7 @@ from torch import Tensor
 from infogain import noise
 from infogain.marginals import Marginals
 from infogain.options import Options, Registry, option
-from infogain.state import Candidates, State
+from infogain.state import Candidates, State, counting, only
 
 
 class Sampler(Options):
@@ -99,23 +99,16 @@ def position_noise(z: State, n: int) -> Tensor:
 
 def _index(z: State, stream: int, n: int) -> tuple[Tensor, int, Tensor, Tensor, Tensor]:
     """A draw is named by its row's seed, the step in the block, the candidate and the canvas column."""
-    candidate = torch.arange(n, device=z.seed.device)[None, :, None]
+    candidate = counting(n, z.seed.device)[None, :, None]
     return z.seed[:, None, None], stream, z.step[:, None, None], candidate, z.column[:, None]
 
 
-def ordering(masked: Tensor, key: Tensor, first: Tensor | None = None) -> Tensor:
-    """Columns from the most to the least preferred: masked before the rest, `first` before others, then by key.
-
-    Ties go to the left. All [..., W].
-    """
-    order = key.masked_fill(~masked, -torch.inf).argsort(dim=-1, descending=True, stable=True)
-    if first is not None:
-        order = order.gather(-1, first.gather(-1, order).byte().argsort(dim=-1, descending=True, stable=True))
-    return order
+def ordering(masked: Tensor, key: Tensor) -> Tensor:
+    """Columns from the most to the least preferred: masked before the rest, then by key; ties to the left. [..., W]"""
+    return only(key, masked, -torch.inf).argsort(dim=-1, descending=True, stable=True)
 
 
 def top(order: Tensor, count: Tensor) -> Tensor:
     """Eq. 1: the first `count` columns of an ordering, as a mask. [..., W], [...] -> [..., W]"""
-    place = torch.arange(order.shape[-1], device=order.device).expand(order.shape)
-    rank = torch.empty_like(order).scatter(-1, order, place)  # where each column stands
-    return rank < count[..., None]
+    first = counting(order.shape[-1], order.device) < count[..., None]
+    return torch.empty_like(order, dtype=torch.bool).scatter_(-1, order, first.expand(order.shape))

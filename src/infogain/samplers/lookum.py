@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from infogain.objective import total
 from infogain.options import option
 from infogain.samplers.actions import LookAhead
 from infogain.samplers.base import SAMPLERS, certainty
-from infogain.state import Candidates, State
+from infogain.state import Candidates, State, only, total
 
 
 @SAMPLERS.register("lookum")
@@ -26,4 +25,4 @@ class LookUM(LookAhead):
 
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
         metric = certainty(self.metric, z_next.p, z_next.tokens[:, None])[:, 0]
-        return total(metric.where(z_next.masked, 0.0)) / z_next.left.clamp(min=1)
+        return total(only(metric, z_next.masked)) / z_next.left.clamp(min=1)
