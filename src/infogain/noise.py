@@ -7,6 +7,7 @@ batch, or in a batch of another order. Values are the splitmix64 hash of the arg
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import cast
 
 import torch
@@ -44,11 +45,27 @@ def hashed(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     """A 64-bit hash of the arguments; tensors broadcast."""
     if (found := _in_one_go("hash", seed, stream, index)) is not None:
         return found
-    h = mix(seed + _GOLDEN)
-    for i in (stream, *index):
-        link = wrapped(i * MIX_2 + GOLDEN) if isinstance(i, int) else i * _MIX_2 + _GOLDEN
-        h = mix(h + link)  # sums and products wrap, as they should
-    return h
+    h = _root(seed, stream)
+    for i in index:
+        h = _fold(h, i)
+    return h if index else h.clone()
+
+
+def _fold(h: Tensor, i: Tensor | int) -> Tensor:
+    link = wrapped(i * MIX_2 + GOLDEN) if isinstance(i, int) else i * _MIX_2 + _GOLDEN
+    return mix(h + link)  # sums and products wrap, as they should
+
+
+def _root(seed: Tensor, stream: int) -> Tensor:
+    """Where the hash begins. A row keeps its seed from step to step: on a CPU what follows from it is looked up."""
+    if seed.is_cuda:
+        return _fold(mix(seed + _GOLDEN), stream)
+    return _kept(tuple(seed.flatten().tolist()), stream).view(seed.shape)
+
+
+@lru_cache(maxsize=64)
+def _kept(seeds: tuple[int, ...], stream: int) -> Tensor:
+    return _fold(mix(torch.tensor(seeds, dtype=torch.int64) + _GOLDEN), stream)
 
 
 def _in_one_go(kind: str, seed: Tensor, stream: int, index: tuple[Tensor | int, ...]) -> Tensor | None:

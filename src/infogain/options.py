@@ -7,6 +7,7 @@ recipes all read them from there.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import operator
 import types
@@ -45,9 +46,12 @@ def fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
     return {field.name: field for field in dataclasses.fields(kind) if field.init}
 
 
+_hints = functools.cache(get_type_hints)  # annotations are text: reading them takes as long as a step of a small model
+
+
 def accepted(kind: type, name: str) -> tuple[type, ...]:
     """The plain types a field takes, `None` included where it is optional."""
-    hint = get_type_hints(kind)[name]
+    hint = _hints(kind)[name]
     parts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     return tuple(parts)
 
