@@ -74,8 +74,11 @@ class Batch:
             return
         going = [(run, rows) for run, rows in opening if rows.row is not None]
         row = [rows.row for _, rows in going if rows.row is not None]
-        kept = [run.groups[g].kept for run, rows in going for g in rows.members]
-        self._open(going, Past(self.context, torch.cat(row), kept) if row else None)
+        groups = [run.groups[g] for run, rows in going for g in rows.members]
+        known = all(run.sampler.beam == 1 for run, _ in going)  # a group is one row of the context
+        places = [group.context[0] for group in groups] if known else None
+        kept = [group.kept for group in groups]
+        self._open(going, Past(self.context, torch.cat(row), kept, places) if row else None)
         self._open([(run, rows) for run, rows in opening if rows.row is None], None)
 
     def _open(self, opening: list[tuple[Run, Opening]], past: Past | None) -> None:

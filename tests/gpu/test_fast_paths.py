@@ -143,10 +143,12 @@ def test_attention_is_that_of_torch(shape: tuple[int, ...]) -> None:
     first = torch.randint(0, frozen_columns, (contexts,), device="cuda")
     own = Keys(k.transpose(1, 2), v.transpose(1, 2))
     shared = Shared([Keys(*far)], first, first + columns, limit, row, rows)
-    expected = attend_plainly(q.transpose(1, 2), own, live[:, None], shared, 0)
     q32, k32, v32, far_k, far_v = (x.float() for x in (q, k, v, *far))
-    got = attend_shared(q32, k32, v32, far_k, far_v, first, first + columns, limit, row, live)
-    assert torch.allclose(got.transpose(1, 2).double(), expected, atol=1e-5)
+    for block in (None, 4):
+        expected = attend_plainly(q.transpose(1, 2), own, live[:, None], replace(shared, block=block), 0)
+        window = first, first + columns, limit
+        got = attend_shared(q32, k32, v32, far_k, far_v, *window, row, live, block or columns)
+        assert torch.allclose(got.transpose(1, 2).double(), expected, atol=1e-5)
 
 
 def canvas() -> Canvas:

@@ -12,6 +12,7 @@ import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
 from infogain.marginals import Deferred, Marginals
 from infogain.models.backbone import Backbone
+from infogain.models.base import Past
 from infogain.models.context import BackboneContext
 from infogain.models.engine import ROWS
 from infogain.samplers import Sampler, make
@@ -81,6 +82,32 @@ def test_contexts_that_take_turns_keep_their_values(family: str, cache: str | No
     for _ in range(2):
         for (expected, tokens, row), (context, _, _) in pairs:
             assert torch.allclose(plain(tokens, expected, row, 3), model(tokens, context, row, 3), atol=1e-9)
+
+
+def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart() -> None:
+    """Two texts that go on from the same context: the second must leave the first's keys alone."""
+    plain, width = model_of("sdar", None), SPECS["sdar"].block or 0
+    model = fast(plain)
+    canvas = Canvas.infill([[*range(1, 9), *[BASE.mask_id] * 12], [*range(9, 17), *[BASE.mask_id] * 8]], BASE.mask_id)
+    row = torch.tensor([0, 1])
+    tokens = torch.full((2, width), BASE.mask_id)
+
+    def go_on(model: Backbone, context: BackboneContext, word: int) -> tuple[BackboneContext, Tensor]:
+        written = Canvas(canvas.tokens.clone(), canvas.length, canvas.mask_id)
+        written.tokens[:, 8 : 8 + width] = word
+        return model.append(written, [8 + width] * 2, width, Past(context, row, [8, 8], [0, 1]))
+
+    pairs = []
+    for each in (plain, model):
+        context, _ = each.prefill(canvas, [8, 8], width)
+        each(tokens, context, row, 1)
+        first, opened = go_on(each, context, 3)
+        shared = first.layers[0].k.data_ptr() == context.layers[0].k.data_ptr()
+        assert shared == (each is model)
+        second, other = go_on(each, context, 5)
+        pairs.append([opened, other, *(each(tokens, x, row, 1) for x in (first, second, context, first))])
+    for expected, got in zip(*pairs, strict=True):
+        assert torch.allclose(expected, got, atol=1e-9)
 
 
 def test_a_held_context_has_one_copy_of_its_keys() -> None:

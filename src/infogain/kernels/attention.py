@@ -36,7 +36,7 @@ def _attend(
     q_row, q_column, q_head, k_row, k_column, k_head, v_row, v_column, v_head,
     far_row, far_head, far_column, rows, heads, pieces,
     Q: tl.constexpr, OWN: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, KEYS: tl.constexpr,
-    SPLIT: tl.constexpr, PRECISION: tl.constexpr,
+    BLOCK: tl.constexpr, SPLIT: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     b, kv = tl.program_id(0) // (heads // GROUP), tl.program_id(0) % (heads // GROUP)
     piece = tl.program_id(2)
@@ -69,7 +69,8 @@ def _attend(
         v_at = b.to(tl.int64) * v_row + own[:, None] * v_column + kv * v_head + d[None]
         keys = tl.load(k + k_at, mask=seen[:, None], other=0.0)
         values = tl.load(v + v_at, mask=seen[:, None], other=0.0)
-        m, mass, acc = _look(query, keys, values, seen[None], scale, m, mass, acc, PRECISION)
+        seen_by = seen[None] & (own[None] // BLOCK <= column[:, None] // BLOCK)
+        m, mass, acc = _look(query, keys, values, seen_by, scale, m, mass, acc, PRECISION)
 
     safe = tl.maximum(mass, 1e-30)
     spot = ((piece * rows + b).to(tl.int64) * Q + column) * heads + head  # [pieces, B, Q, H]
@@ -101,11 +102,12 @@ def plan(groups: int, lines: int, columns: int) -> tuple[int, int, int]:
 
 def attend_shared(
     q: Tensor, k: Tensor, v: Tensor, far_k: Tensor, far_v: Tensor, first: Tensor, last: Tensor, limit: Tensor,
-    row: Tensor, live: Tensor,
+    row: Tensor, live: Tensor, block: int,
 ) -> Tensor:  # fmt: skip
     """q [B, Q, H, D] over own k, v [B, Q, K, D], live [B, Q], and over far_k, far_v [C, K, L, D]. -> [B, Q, H, D]
 
     `row` [B] says which context row each reads: its columns before `limit`, but for those from `first` to `last`.
+    Own columns see those of their own block and of blocks before it, each `block` wide.
     """
     rows, columns, heads, dim = q.shape
     assert far_k.stride() == far_v.stride()
@@ -118,7 +120,7 @@ def attend_shared(
         q, k, v, far_k, far_v, first, last, limit, row, live, parts, log_mass, dim**-0.5 * LOG2_E,
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, heads, pieces,
         Q=columns, OWN=max(16, triton.next_power_of_2(columns)), GROUP=heads // kv, D=dim, TILE=tile, KEYS=KEYS,
-        SPLIT=pieces > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
+        BLOCK=block, SPLIT=pieces > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
         num_warps=4, num_stages=3,
     )  # fmt: skip
     if pieces > 1:

@@ -34,27 +34,6 @@ CACHES: dict[str, Callable[[int, int, int], Window]] = {
 }
 
 
-class Earlier:
-    """What a block-causal model keeps of the columns before `since`, and how a layer goes on from it."""
-
-    def __init__(self, past: Past | None, since: Tensor, old: int, size: int, span: int) -> None:
-        """`old` and `size`: columns kept of the widest row, before and after; `span`: columns that run."""
-        self.past, self.old = past, old
-        at = torch.arange(max(old, size), device=since.device)[None]
-        self.seen = at[:, :old] < since[:, None]  # [C, old]
-        # where each column to keep stands once the new ones are appended to the old; past a row's own, anywhere
-        place = torch.where(at < since[:, None], at, old + at - since[:, None])[:, :size]
-        self.place = place.clamp(max=old + span - 1)[:, None, :, None]  # [C, 1, size, 1]
-
-    def merge(self, layer: int, own: Keys) -> tuple[Keys, Keys]:
-        """What to attend over, and what to keep. One layer's copies live at a time."""
-        if self.past is None or self.old == 0:
-            return own, Keys(*(y[:, :, : self.place.shape[2]] for y in own))
-        before = self.past.context.layers[layer]
-        every = own.after(Keys(*(y[self.past.row, :, : self.old] for y in before)))
-        return every, Keys(*(y.gather(2, self.place.expand(-1, y.shape[1], -1, y.shape[3])) for y in every))
-
-
 class Backbone:
     """A checkpoint ready to decode."""
 
@@ -80,7 +59,7 @@ class Backbone:
         self.ceiling = None if ceiling is None else int(ceiling * 2**30)
         if self.ceiling is not None:
             transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
-        self.engine = Engine(self._activations) if engine != "eager" else None
+        self.engine = Engine(self._activations, self._reopened) if engine != "eager" else None
 
     @property
     def mask_id(self) -> int:
@@ -116,7 +95,7 @@ class Backbone:
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[BackboneContext, Tensor]:
         if self.attention_block:
-            return self._open(canvas, start, width, None)
+            return self._open(canvas, start, width)
         columns = canvas.tokens.shape[1]
         windows = [self._window(columns, a, b) for a, b in zip(start, end or [a + width for a in start], strict=True)]
         begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
@@ -135,38 +114,39 @@ class Backbone:
         return context, self.transformer.logits(self._pick(x, begin, torch.zeros_like(begin), width))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
-        return self._open(canvas, start, width, past)
+        """From where the finished block began to the end of the one that opens; what is finished is stored."""
+        span = max(at - before for at, before in zip(start, past.kept, strict=True)) + width
+        columns = max(past.kept) + span - width  # some rows store more than they have finished, which nothing reads
+        layers = self.engine.more_room(past, canvas.tokens, columns) if self.engine else None
+        context = self._before(canvas, start, width, layers or past.context.grown(past.row, columns))
+        reopen = self.engine.reopen if self.engine else self._reopened
+        return context, self.transformer.logits(reopen(context, upload(past.kept, self.device), span))
 
-    def _open(
-        self, canvas: Canvas, start: Sequence[int], width: int, past: Past | None
-    ) -> tuple[BackboneContext, Tensor]:
-        """Block-causal: one forward from where the finished block began to the end of the one that opens.
-
-        No block sees what comes after it, so what is kept of earlier blocks stays exact, and nothing further is run.
-        Keys and values are kept of the columns before the opening block, each in its own place.
-        """
-        kept = past.kept if past else [0] * len(start)
-        span = max(at - before for at, before in zip(start, kept, strict=True)) + width
-        begin, since = upload(start, self.device), upload(kept, self.device)
-        column = block_columns(since, span)  # [C, S]
+    def _open(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
+        """Block-causal: no block sees what comes after it, so nothing after the block is run."""
+        column = torch.arange(max(start) + width, device=self.device)[None]
         block = column // width
-        own = (column < canvas.length[:, None])[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
-        earlier = Earlier(past, since, max(kept), max(start), span)
-        seen = earlier.seen[:, None].expand(-1, span, -1)
-        x, layers = self.transformer.prefill(
-            canvas.view(since, span)[0], column, torch.cat([seen, own], -1), earlier.merge
-        )
-        context = BackboneContext(
-            layers=layers,
-            tokens=canvas.tokens,
-            length=canvas.length,
-            start=begin,
-            first=begin,
-            last=begin + width,
-            limit=begin,
-            width=width,
-        )
-        return context, self.transformer.logits(self._pick(x, begin, since, width))
+        visible = (column < canvas.length[:, None])[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
+        tokens = canvas.view(torch.zeros_like(canvas.length), column.shape[1])[0]
+        x, layers = self.transformer.prefill(tokens, column, visible, keep=max(start))
+        context = self._before(canvas, start, width, layers)
+        return context, self.transformer.logits(self._pick(x, context.start, torch.zeros_like(context.start), width))
+
+    def _before(self, canvas: Canvas, start: Sequence[int], width: int, layers: list[Keys]) -> BackboneContext:
+        """Block-causal: a block sees itself and the columns before it."""
+        begin = upload(start, self.device)
+        bounds = {"start": begin, "first": begin, "last": begin + width, "limit": begin}
+        return BackboneContext(layers, canvas.tokens, canvas.length, **bounds, width=width)
+
+    def _reopened(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
+        """Activations that predict the block, from those of `span` columns. [C] -> [C, W, hidden]"""
+        row = torch.arange(len(since), device=since.device)
+        column = block_columns(since, span)  # [C, S]
+        window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
+        live = column < context.length[:, None]
+        stored = column[:, : span - context.width]
+        shared = Shared(context.layers, since, since, since, row, 1, context.width, stored)
+        return self._pick(self.transformer(window, column, live[:, None], shared), context.start, since, context.width)
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         return self.transformer.logits(self._run(tokens, context, row, most))

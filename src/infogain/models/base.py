@@ -29,6 +29,7 @@ class Past(NamedTuple):
     context: Any
     row: Tensor  # [C] of that context
     kept: Sequence[int]  # [C] where the finished block began: what lies before is kept
+    places: Sequence[int] | None = None  # the rows again, where the host knows them
 
 
 class Denoiser(Protocol):

@@ -37,6 +37,17 @@ class BackboneContext:
         """Of which keys are kept."""
         return self.layers[0].k.shape[2] if self.layers else 0
 
+    def grown(self, row: Tensor, columns: int) -> list[Keys]:
+        """A copy of these rows' keys, with room for so many columns."""
+        kept = min(columns, self.columns)
+
+        def copied(x: Tensor) -> Tensor:
+            wide = x.new_zeros(len(row), x.shape[1], columns, x.shape[3])
+            wide[:, :, :kept] = x[row, :, :kept]
+            return wide
+
+        return [Keys(copied(keys.k), copied(keys.v)) for keys in self.layers]
+
     def take(self, rows: Sequence[int]) -> Self:
         index = upload(rows, self.tokens.device)
         picked = {name: getattr(self, name)[index] for name in ("tokens", *PER_ROW)}
@@ -65,21 +76,35 @@ class BackboneContext:
         rest: dict[str, Any] = {name: torch.zeros_like(getattr(self, name)) for name in PER_ROW}
         return replace(self, layers=layers, tokens=room(self.tokens, 1), **rest)
 
-    def has_room(self, other: Self) -> bool:
-        pairs = zip((*self.tokens.shape, self.columns), (*other.tokens.shape, other.columns), strict=True)
+    def has_room(self, tokens: Tensor, columns: int) -> bool:
+        pairs = zip((*self.tokens.shape, self.columns), (*tokens.shape, columns), strict=True)
         return all(mine >= theirs for mine, theirs in pairs)
+
+    def part(self, rows: int, columns: int) -> list[Keys]:
+        """The first of all rows and columns, as views."""
+        return [Keys(keys.k[:rows, :, :columns], keys.v[:rows, :, :columns]) for keys in self.layers]
+
+    def first_rows(self, rows: int, width: int) -> Self:
+        """Buffers of so many rows, for windows so wide."""
+        picked: dict[str, Any] = {name: getattr(self, name)[:rows] for name in ("tokens", *PER_ROW)}
+        return replace(self, layers=self.part(rows, self.columns), width=width, **picked)
 
     def take_in(self, other: Self) -> None:
         """Hold the other's values; its keys and values become views of these buffers."""
-        rows, columns = len(other.length), other.columns
+        rows = len(other.length)
         self.tokens[:rows, : other.tokens.shape[1]] = other.tokens
         for name in PER_ROW:
             getattr(self, name)[:rows] = getattr(other, name)
-        for i, (mine, theirs) in enumerate(zip(self.layers, other.layers, strict=True)):
-            views = Keys(*(x[:rows, :, :columns] for x in mine))
-            for view, keys in zip(views, theirs, strict=True):
-                view.copy_(keys)
-            other.layers[i] = views
+        views = self.part(rows, other.columns)
+        if not other.shares(self):
+            for view, keys in zip(views, other.layers, strict=True):
+                for mine, theirs in zip(view, keys, strict=True):
+                    mine.copy_(theirs)
+        other.layers[:] = views
+
+    def shares(self, buffers: Self) -> bool:
+        """Whether its keys lie in these buffers already."""
+        return bool(self.columns) and self.layers[0].k.data_ptr() == buffers.layers[0].k.data_ptr()
 
 
 def _stack(a: Tensor, b: Tensor, dim: int) -> Tensor:

@@ -29,9 +29,6 @@ class Keys(NamedTuple):
     k: Tensor
     v: Tensor
 
-    def after(self, earlier: Keys) -> Keys:
-        return Keys(*(torch.cat(pair, 2) for pair in zip(earlier, self, strict=True)))
-
 
 @dataclass(frozen=True)
 class Shared:
@@ -43,6 +40,14 @@ class Shared:
     limit: Tensor  # [C] one past what may be read
     row: Tensor  # [B] the context row each query row reads
     most: int  # query rows that read the same one, at most
+    block: int | None = None  # the query rows' own columns are block-causal, in blocks so wide from the first on
+    stored: Tensor | None = None  # [B, S] where the keys of a query row's first S columns are put
+
+    def store(self, index: int, own: Keys) -> None:
+        """Into the layer's keys, past what any row reads of them."""
+        if self.stored is not None:
+            for kept, new in zip(self.layers[index], own, strict=True):
+                kept[self.row[:, None], :, self.stored] = new.transpose(1, 2)[:, : self.stored.shape[1]]
 
     @cached_property
     def frozen(self) -> Tensor:
@@ -64,7 +69,6 @@ class Shared:
         return grid.scatter(0, self.place, torch.arange(len(self.row), device=self.row.device))
 
 
-Merge = Callable[[int, Keys], tuple[Keys, Keys]]  # (layer, its own keys) -> what to attend over, what to keep
 Angles = tuple[Tensor, Tensor]  # cos and sin for every token
 
 
@@ -87,20 +91,20 @@ class Transformer(nn.Module):
             if shared is None:
                 return attend(q, own, visible)
             assert visible is not None  # rows that share a context are ragged
+            shared.store(i, own)
             return attend_shared(q, own, visible, shared, i)
 
         return self._run(tokens, column, mix)
 
     def prefill(
-        self, tokens: Tensor, column: Tensor, visible: Tensor, merge: Merge | None = None
+        self, tokens: Tensor, column: Tensor, visible: Tensor, keep: int | None = None
     ) -> tuple[Tensor, list[Keys]]:
-        """The same, and what is kept of every layer's keys and values. `visible` is over all that `merge` gives."""
+        """The same, and every layer's keys and values: of the first `keep` columns; unset: of all."""
         kept: list[Keys] = []
 
-        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
-            every, keep = merge(i, own) if merge else (own, own)
-            kept.append(Keys(*(y.contiguous() for y in keep)))  # a view would keep the queries beside it
-            return attend(q, every, visible)
+        def mix(_: int, q: Tensor, own: Keys) -> Tensor:
+            kept.append(Keys(*(y[:, :, :keep].contiguous() for y in own)))  # a view would keep the queries beside it
+            return attend(q, own, visible)
 
         return self._run(tokens, column, mix), kept
 
@@ -286,6 +290,9 @@ def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: 
         return _attend_on_gpu(q, own, visible, shared, index)
     context, places = len(shared.limit), shared.most
     kv = own.k.shape[1]
+    if shared.block:
+        block = torch.arange(columns, device=q.device) // shared.block
+        visible = (visible & (block <= block[:, None])).repeat(1, heads // kv, 1)
     q = (q * dim**-0.5).reshape(rows, kv, heads // kv, columns, dim)
     near, near_mass = _softmax_parts(q.flatten(2, 3), own, visible[:, None])
     packed = q[shared.grid]  # [C·N, K, H/K, Q, D]
@@ -299,10 +306,11 @@ def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: 
 def _attend_on_gpu(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
     from infogain.kernels.attention import attend_shared as attend_packed
 
+    columns = q.shape[2]
     q, k, v = (x.transpose(1, 2) for x in (q, *own))  # [B, Q, heads, D]
     far = shared.layers[index]
     window = shared.first, shared.last, shared.limit
-    mixed = attend_packed(q, k, v, *far, *window, shared.row, visible[:, 0].contiguous())
+    mixed = attend_packed(q, k, v, *far, *window, shared.row, visible[:, 0].contiguous(), shared.block or columns)
     return mixed.transpose(1, 2)
 
 
