@@ -5,30 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from infogain import noise
-from infogain.device import upload
+from infogain.device import constant, counting, remembered, upload
+from infogain.errors import ContractError
 from infogain.marginals import Marginals
 from infogain.objective import immediate_cost
 from infogain.samplers import Sampler
 from infogain.schedule import Schedule
-from infogain.state import ALL, Candidates, Draft, Index, State, constant, counting
+from infogain.state import ALL, Candidates, Draft, Index, State
 
 
 class Verdict(NamedTuple):
     """All the host learns of a candidate; what follows from it, the host works out."""
 
-    cost: float  # H̃ after it; NaN also where a score was
+    cost: float  # H̃ after it; NaN too where the score that led to its parent was
     remaining: float  # Σ H over what was masked
     parent: int
     commits: int  # columns
-    masks: int  # mask tokens it writes
-    lowest: int  # token of its block
+    masks: int  # that it writes as tokens
+    lowest: int  # token of its block; those that were given have been checked before
     highest: int
     left: int  # masks; none: it finishes its block
     ends: int  # EOS tokens that were written in its block
@@ -67,13 +68,14 @@ class Move:
     draft: Draft  # the canvases they lead to [M]
     unread: Tensor  # a Verdict per candidate, on the device; of its floats the bits
     verdicts: list[Verdict] = field(default_factory=list)  # of the distinct candidates, once read
-    rivals: Mapping[int, int] = field(default_factory=dict)  # how many of them go on, by group
+    rivals: Mapping[int, int] = field(default_factory=dict)  # how many of them go on, by group and in their order
     p: Marginals | None = None  # of those, once evaluated
 
     @classmethod
     def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, eos_ids: Tensor | None) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
         a = sampler.propose(z, schedule.budget(z))
+        _check_kinds(a)
         cost = immediate_cost(z, a)
         draft = z.apply(a, cost)
         lowest, highest = draft.tokens.aminmax(dim=-1)
@@ -118,6 +120,15 @@ class Move:
         return self.draft.draft(self.going_index)
 
 
+def _check_kinds(a: Candidates) -> None:
+    kinds = a.parent.dtype, a.chosen.dtype, a.tokens.dtype
+    if kinds != (torch.int64, torch.bool, torch.int64):
+        came = ", ".join(str(kind).removeprefix("torch.") for kind in kinds)
+        raise ContractError(
+            f"candidates must have parents in int64, chosen in bool and tokens in int64; the sampler gave {came}."
+        )
+
+
 def distinct(verdicts: Sequence[Verdict]) -> list[int]:
     """One candidate per canvas: of those in a group that lead to the same one, the first of least H̃.
 
@@ -148,7 +159,7 @@ def _fingerprint(draft: Draft) -> Tensor:
     return (draft.tokens * _weights(draft.tokens.shape[1], draft.tokens.device)).sum(-1)  # all wraps
 
 
-@lru_cache(maxsize=64)
+@remembered
 def _weights(width: int, device: torch.device) -> Tensor:
     """Odd, so that no two tokens of a column weigh the same. [W]"""
     return noise.hashed(counting(width, device), 0) | 1

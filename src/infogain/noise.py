@@ -18,6 +18,8 @@ from infogain import kernels
 # One stream per purpose, so that two purposes never share a number.
 TOKEN, POSITION, UNIFORM, ORDER, COPY, PLACE, ROW = range(7)
 
+FEW = 64  # seeds whose part of the hash is kept
+
 GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
 MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
@@ -58,14 +60,15 @@ def _fold(h: Tensor, i: Tensor | int) -> Tensor:
 
 def _root(seed: Tensor, stream: int) -> Tensor:
     """Where the hash begins. A row keeps its seed from step to step: on a CPU what follows from it is looked up."""
-    if seed.is_cuda:
-        return _fold(mix(seed + _GOLDEN), stream)
-    return _kept(tuple(seed.flatten().tolist()), stream).view(seed.shape)
+    if seed.device.type == "cpu" and seed.numel() <= FEW:
+        return _kept(tuple(seed.flatten().tolist()), stream).view(seed.shape)
+    return _fold(mix(seed + _GOLDEN), stream)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _kept(seeds: tuple[int, ...], stream: int) -> Tensor:
-    return _fold(mix(torch.tensor(seeds, dtype=torch.int64) + _GOLDEN), stream)
+    with torch.inference_mode(False):
+        return _fold(mix(torch.tensor(seeds, dtype=torch.int64, device="cpu") + _GOLDEN), stream)
 
 
 def _in_one_go(kind: str, seed: Tensor, stream: int, index: tuple[Tensor | int, ...]) -> Tensor | None:

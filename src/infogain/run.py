@@ -12,14 +12,14 @@ from torch import Tensor
 
 from infogain import noise
 from infogain.canvas import Canvas
-from infogain.device import upload
+from infogain.device import counting, upload
 from infogain.errors import ContractError, NumericsError
 from infogain.lane import Lane
 from infogain.marginals import Marginals
 from infogain.move import PROMISES, Move, Verdict, distinct
 from infogain.queue import Queue
 from infogain.request import Finished
-from infogain.state import ALL, Draft, Index, State, counting
+from infogain.state import ALL, Draft, Index, State
 from infogain.trace import StepEvent
 
 
@@ -147,7 +147,7 @@ class Run:
         score = self._score(move)
         kept = self._advance(move, score)
         if move.finishing:
-            kept.append(counting(len(score), self.device)[move.finishing_index])
+            kept.append(torch.arange(len(score), device=score.device)[move.finishing_index])
             ends = move.draft.draft(move.finishing_index)
             rows = canvas.take(ends.row).write(ends.start, ends.tokens, ends.revealed)
             stopped = [move.verdicts[m].ends > 0 for m in move.finishing]
@@ -197,11 +197,10 @@ class Run:
             self.z, self.members = None, []
             return []
         best, places = select(score[move.going_index], list(move.rivals.values()), self.sampler.beam)
-        kept = counting(len(score), self.device)[move.going_index][best]
+        kept = torch.arange(len(score), device=score.device)[move.going_index][best]
         index = ALL if len(kept) == len(score) else kept
         # a NaN score is passed on in the cost, for the next read-back to find
-        cost = torch.where(score != score, score, move.draft.cost)
-        z_next = move.draft.at_cost(cost).draft(index)
+        z_next = move.draft.draft(index, torch.where(score.isnan(), score, move.draft.cost))
         self.members = [g for g, count in zip(move.rivals, places, strict=True) for _ in range(count)]
         if self.sampler.beam > 1:
             z_next = replace(z_next, seed=self._place_seeds(self.members))
@@ -297,7 +296,7 @@ def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor | sli
     """
     places = [min(size, beam) for size in sizes]
     if list(sizes) == places:
-        return slice(None), places  # all of them, and no copy
+        return ALL, places  # of them, and no copy
     widest, first = max(sizes), accumulate(sizes, initial=0)
     if len(score) == len(sizes) * widest:
         index = counting(len(score), score.device).view(len(sizes), widest)

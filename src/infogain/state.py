@@ -7,30 +7,19 @@ hypothesis, L canvas columns, W block width, V vocabulary.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from infogain.device import constant, counting
 from infogain.marginals import Marginals
 
 Index = Tensor | slice
-ALL = slice(None)  # rows that need no picking; no other slice is used
+ALL = slice(None)  # rows that need no picking: the one slice there is
 D = TypeVar("D", bound="Draft")
-
-
-@lru_cache(maxsize=1024)
-def counting(n: int, device: torch.device, each: int = 1) -> Tensor:
-    """0, 1, … n − 1, each so many times. Made once, never written to."""
-    return torch.arange(n * each, device=device) // each
-
-
-@lru_cache(maxsize=64)
-def constant(value: float, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """A number on the device: a bare one would be put there anew in every operation."""
-    return torch.full((), value, dtype=dtype, device=device)
 
 
 def only(x: Tensor, where: Tensor, otherwise: float = 0.0) -> Tensor:
@@ -81,16 +70,13 @@ class Draft:
         """Canvas column of each block column. [R, W]"""
         return self.start[:, None] + counting(self.tokens.shape[1], self.tokens.device)
 
-    def draft(self, index: Index) -> Draft:
-        """The canvases of these rows."""
-        if isinstance(index, slice):
-            return self if type(self) is Draft else _knowing(Draft, **self._canvas)
-        table = self.table.index_select(1, index)
-        return Draft.of(table, self.cost[index], self.tokens[index], self.masked[index], self.revealed[index])
-
-    def at_cost(self, cost: Tensor) -> Draft:
-        """The same canvases, dearer or cheaper."""
-        return _knowing(Draft, **self._canvas | {"cost": cost})
+    def draft(self, index: Index, cost: Tensor | None = None) -> Draft:
+        """The canvases of these rows; the cost of all may be another."""
+        cost = self.cost if cost is None else cost
+        if index is ALL:
+            return _knowing(Draft, **self._canvas | {"cost": cost})
+        table = self.table.index_select(1, cast("Tensor", index))
+        return Draft.of(table, cost[index], self.tokens[index], self.masked[index], self.revealed[index])
 
     def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
         """The same canvases, with what the model believes about them."""
@@ -98,16 +84,17 @@ class Draft:
 
     @property
     def _canvas(self) -> dict[str, Any]:
+        """All that is known but what the model believes."""
         return {name: x for name, x in vars(self).items() if name in CANVAS}
 
 
-CANVAS = {*(field.name for field in fields(Draft)), "left", "table", "column"}  # and no belief
+CANVAS = {name for name, x in vars(Draft).items() if isinstance(x, cached_property)} | {f.name for f in fields(Draft)}
 TABLE = ("row", "group", "start", "steps", "total", "seed", "step", "taken", "left")
 STEP, TAKEN, LEFT = (TABLE.index(name) for name in ("step", "taken", "left"))  # what a step changes
 
 
 def _knowing(kind: type[D], **known: Any) -> D:
-    """An instance that knows these fields, and what it would otherwise work out when asked."""
+    """An instance of these fields, which knows already what it would otherwise work out when asked."""
     made = object.__new__(kind)
     made.__dict__.update(known)
     return made
@@ -145,9 +132,9 @@ class State(Draft):
     def apply(self, a: Candidates, cost: Tensor) -> Draft:
         """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z). [M]"""
         parents = a.parents(self)
-        table = self.table.index_select(1, a.parent)
+        table = self.table[:, a.parent]
         tokens = torch.where(a.chosen, a.tokens, self.tokens[parents])
-        masked = self.masked[parents] > a.chosen
+        masked = self.masked[parents] > a.chosen  # and not chosen
         revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])  # before the clock moves on
         table[STEP : TAKEN + 1].add_(1)
         torch.sum(masked, -1, out=table[LEFT])
@@ -167,7 +154,8 @@ class Candidates:
     def grid(cls, chosen: Tensor, tokens: Tensor) -> Candidates:
         """N candidates for each of R hypotheses. [R, N, W] each"""
         rows, n, _ = chosen.shape
-        return cls(counting(rows, chosen.device, n), chosen.flatten(0, 1), tokens.flatten(0, 1))
+        parent = torch.arange(rows, device=chosen.device)[:, None].expand(rows, n).flatten()
+        return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1))
 
     def parents(self, z: Draft) -> Index:
         """Whose they are, if they are all of z's: where there is one each, every hypothesis has its own."""

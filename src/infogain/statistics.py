@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from infogain import kernels
+from infogain.device import remembered
 
 
 class Statistics(NamedTuple):
@@ -53,7 +54,7 @@ class Spots:
         return Statistics(numbers, masks.argmax[self.place].where(self.masked, 0))
 
 
-@lru_cache(maxsize=8)
+@remembered
 def _certain(dtype: torch.dtype, device: torch.device) -> Tensor:
     return torch.tensor([0, 0, 1, 1], dtype=dtype, device=device)
 

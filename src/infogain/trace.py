@@ -88,7 +88,8 @@ class Trace:
 
     def record(self, event: StepEvent) -> None:
         z, a = event.z, event.a
-        small = (z.start, z.masked, z.p.entropy, a.parent, a.chosen, a.tokens, event.score, event.cost, event.kept)
+        start, entropy = z.start.clone(), z.p.entropy.clone()  # views of more, which would be kept with them
+        small = (start, z.masked, entropy, a.parent, a.chosen, a.tokens, event.score, event.cost, event.kept)
         self._unread.append((event.step, event.prompt, event.copy, small))
 
     @property

@@ -83,6 +83,8 @@ class Broken(Greedy):
             tokens[:] = MODEL.mask_id
         if self.fault == "foreign":
             tokens[:] = 99
+        if self.fault == "kind":
+            return Candidates(a.parent, chosen, tokens.double())
         if self.fault == "unsorted":
             return Candidates(torch.tensor([0, 1, 0]), chosen[[0, 1, 0]], tokens[[0, 1, 0]])
         if self.fault == "left out":
@@ -109,6 +111,7 @@ class Broken(Greedy):
         ("outside", "masked columns"),
         ("mask", "never the mask"),
         ("foreign", "tokens of the vocabulary"),
+        ("kind", "tokens in int64; the sampler gave int64, bool, float64"),
         ("unsorted", "every hypothesis must get candidates, in order"),
         ("left out", "every hypothesis must get candidates, in order"),
         ("nothing", "at least one token"),
@@ -227,6 +230,55 @@ def test_a_sampler_that_says_nan_is_told(value: float) -> None:
         infogain.decode(MODEL, canvas, Lost())
     with pytest.raises(ContractError, match="score must be a number"):
         infogain.decode(MODEL, canvas, Adrift())
+
+
+@pytest.mark.parametrize("name", ["entropy", "info-gain", "info-gain-beam"])
+def test_who_writes_into_what_they_are_given_spoils_their_own_decode_alone(name: str) -> None:
+    """What the loop keeps from decode to decode is never handed out."""
+
+    @dataclass(frozen=True)
+    class Scribbler(type(make(name))):  # type: ignore[misc]
+        def propose(self, z: State, budget: Tensor) -> Candidates:
+            a: Candidates = super().propose(z, budget)
+            given = Candidates(a.parent.clone(), a.chosen.clone(), a.tokens.clone())
+            a.parent.add_(1)
+            return given
+
+    def scribble(event: infogain.StepEvent) -> None:
+        for x in (event.kept, event.a.parent, event.a.tokens, event.score):
+            x.add_(1)
+
+    canvas = Canvas.from_prompts([[0], [1, 2], [2]], 5, MODEL.mask_id)
+    before = infogain.decode(MODEL, canvas, make(name), seed=3)
+    infogain.decode(MODEL, canvas, Scribbler(), observe=scribble, trace=False)
+    after = infogain.decode(MODEL, canvas, make(name), seed=3)
+    assert torch.equal(before.tokens, after.tokens)
+    assert before.trace is not None
+    assert after.trace is not None
+    assert before.trace.steps == after.trace.steps
+
+
+@dataclass(frozen=True)
+class Picky(Greedy):
+    """Never wants token 0, unless nothing else is left; φ may be of any kind."""
+
+    kind = torch.float32
+
+    def phi(self, z: State, tokens: Tensor) -> Tensor:
+        if self.kind == torch.int64:
+            return -z.column
+        return z.p.confidence.to(self.kind).masked_fill(tokens == 0, -torch.inf)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.int64])
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_wish_of_minus_infinity_is_the_last_one_and_still_one(kind: torch.dtype, k: int) -> None:
+    sampler = type("Picky", (Picky,), {"kind": kind})(tau_token=1.0)
+    for seed in range(4):
+        result = infogain.decode(
+            MODEL, LAYOUTS[2].canvas(MODEL), sampler, schedule=infogain.TokensPerStep(k), seed=seed
+        )
+        assert not (result.tokens == MODEL.mask_id).any()
 
 
 def test_a_phi_of_the_wrong_shape_or_none_at_all_is_told() -> None:

@@ -181,10 +181,8 @@ def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
 
 def test_gamma_1_pins_nothing_not_even_the_certain() -> None:
     certain = state([[1.0, 0.0], [0.5, 0.5]])
-    assert InfoGain(gamma=1.0).pinned(certain) is None
-    pinned = InfoGain(gamma=0.99).pinned(certain)
-    assert pinned is not None
-    assert pinned.tolist() == [[True, False]]
+    assert InfoGain(gamma=1.0).pinned(certain).tolist() == [[False, False]]
+    assert InfoGain(gamma=0.99).pinned(certain).tolist() == [[True, False]]
 
 
 def test_pinned_positions_come_first_the_most_confident_before_the_others() -> None:

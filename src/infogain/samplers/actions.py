@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from infogain.device import counting, remembered
 from infogain.errors import ContractError
 from infogain.options import option
 from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
-from infogain.state import Candidates, State, counting
+from infogain.state import Candidates, State
 
 AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
 
@@ -39,7 +39,9 @@ class Greedy(Drawing):
                 f"phi must give one number per column, shape {list(z.masked.shape)}; "
                 f"{type(self).__name__} gave {list(phi.shape)}."
             )
-        key = phi + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else phi
+        phi = phi if phi.is_floating_point() else phi.double()
+        wish = phi.clamp(min=torch.finfo(phi.dtype).min)  # the least of wishes is one still: written columns have none
+        key = wish + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else wish
         order = ordering(z.masked, key)
         chosen = top(order, self.count(z, phi, order, budget))
         return Candidates.grid((chosen & z.masked & (phi == phi))[:, None], tokens)  # NaN is no wish
@@ -63,26 +65,23 @@ class LookAhead(Drawing):
     )
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
 
-    def pinned(self, z: State) -> Tensor | None:
-        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]
-
-        None: there is no bypass.
-        """
-        return z.masked & (z.p.confidence > self.gamma) if self.gamma < 1 else None
+    def pinned(self, z: State) -> Tensor:
+        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""
+        return z.masked & (z.p.confidence > self.gamma)
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         tokens = self.draw(z, self.n)  # [R, N, W]
         tau = _temperatures(self.tau_pos, self.n, tokens.device)
         key = certainty(self.phi, z.p, tokens) + tau * position_noise(z, self.n)
-        pinned = self.pinned(z)
-        if pinned is not None:  # those come first, and have one draw that all candidates share
-            tokens = torch.where(pinned[:, None], tokens[:, :1], tokens)
-            key = torch.where(pinned[:, None], z.p.confidence[:, None] * AHEAD, key)
+        if self.gamma < 1 or type(self).pinned is not LookAhead.pinned:
+            pinned = self.pinned(z)[:, None]  # those come first, and have one draw that all candidates share
+            tokens = torch.where(pinned, tokens[:, :1], tokens)
+            key = torch.where(pinned, z.p.confidence[:, None] * AHEAD, key)
         masked = z.masked[:, None]
         return Candidates.grid(top(ordering(masked, key), budget[:, None]) & masked, tokens)
 
 
-@lru_cache(maxsize=64)
+@remembered
 def _temperatures(tau: float, n: int, device: torch.device) -> Tensor:
     """0 for candidate 0, so that look-ahead never does without the greedy action. [N, 1]"""
     return tau * (counting(n, device) > 0).double()[:, None]

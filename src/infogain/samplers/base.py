@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from infogain import noise
+from infogain.device import counting
 from infogain.marginals import Marginals
 from infogain.options import Options, Registry, option
-from infogain.state import Candidates, State, counting, only
+from infogain.state import Candidates, State, only
 
 
 class Sampler(Options):
