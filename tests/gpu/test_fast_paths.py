@@ -9,14 +9,14 @@ import torch
 
 import infogain
 from infogain import Canvas, noise
-from infogain.kernels.attention import attend_shared
+from infogain.kernels.attention import attend_candidates
 from infogain.kernels.hashing import noise as in_one_go
 from infogain.kernels.stats import number, statistics
 from infogain.marginals import Marginals
+from infogain.models.attention import Keys, Shared, attend_shared
 from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.spec import Spec
-from infogain.models.transformer import Keys, Layer, Shared, gated, rotary_angles
-from infogain.models.transformer import attend_shared as attend_plainly
+from infogain.models.transformer import Layer, gated, rotary_angles
 from infogain.samplers import make
 from infogain.statistics import Spots
 
@@ -145,9 +145,9 @@ def test_attention_is_that_of_torch(shape: tuple[int, ...]) -> None:
     shared = Shared([Keys(*far)], first, first + columns, limit, row, rows)
     q32, k32, v32, far_k, far_v = (x.float() for x in (q, k, v, *far))
     for block in (None, 4):
-        expected = attend_plainly(q.transpose(1, 2), own, live[:, None], replace(shared, block=block), 0)
+        expected = attend_shared(q.transpose(1, 2), own, live[:, None], replace(shared, block=block), 0)
         window = first, first + columns, limit
-        got = attend_shared(q32, k32, v32, far_k, far_v, *window, row, live, block or columns)
+        got = attend_candidates(q32, k32, v32, far_k, far_v, *window, row, live, block or columns)
         assert torch.allclose(got.transpose(1, 2).double(), expected, atol=1e-5)
 
 

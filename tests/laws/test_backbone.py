@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import infogain
 from infogain import Canvas, OptionError, UnknownName
-from infogain.models import transformer
+from infogain.models import attention
 from infogain.models.backbone import CACHES, Backbone, random_backbone
 from infogain.models.base import Past
 from infogain.models.spec import Spec
@@ -155,8 +155,8 @@ def test_the_count_of_keys_sees_a_copy_per_candidate(monkeypatch: pytest.MonkeyP
         mixed: Tensor = original(q, own, visible, shared, index)
         return mixed + 0 * copied.sum()
 
-    original = transformer.attend_shared
-    monkeypatch.setattr(transformer, "attend_shared", copying)
+    original = attention.attend_shared
+    monkeypatch.setattr("infogain.models.transformer.attend_shared", copying)
     with Largest(64, 8) as seen:
         model(canvas.view(torch.tensor([56]), WIDTH)[0][row], context, row, most=8)
     assert seen.numbers == 8 * context.layers[0].k.numel()

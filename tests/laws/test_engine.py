@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import pytest
@@ -11,7 +12,7 @@ from torch import Tensor
 import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
 from infogain.marginals import Deferred, Marginals
-from infogain.models.backbone import Backbone
+from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.base import Past
 from infogain.models.context import BackboneContext
 from infogain.models.engine import ROWS
@@ -65,8 +66,8 @@ def test_a_buffer_is_wider_than_what_it_holds_and_nothing_shows(family: str, cac
     same, _, _ = opened(model, canvas_of(), start)
     assert torch.allclose(plain(tokens, context, row, 3), model(tokens, same, row, 3), atol=1e-9)
     assert model.engine is not None
-    assert model.engine.context is not None
-    assert model.engine.context.columns > same.columns
+    assert model.engine.buffers.context is not None
+    assert model.engine.buffers.context.columns > same.columns
     rows = next(size for size in ROWS if size >= len(row))
     most = 3 + rows - len(row)  # candidates that fill up may all be of one row
     assert list(model.engine.recorded) == [(rows, WIDTH, same.width + same.width % 2, most)]
@@ -84,8 +85,12 @@ def test_contexts_that_take_turns_keep_their_values(family: str, cache: str | No
             assert torch.allclose(plain(tokens, expected, row, 3), model(tokens, context, row, 3), atol=1e-9)
 
 
-def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart() -> None:
+@pytest.mark.parametrize("most_tokens", [1152, 8])
+def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart(
+    most_tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two texts that go on from the same context: the second must leave the first's keys alone."""
+    monkeypatch.setattr("infogain.models.engine.MOST_TOKENS", most_tokens)
     plain, width = model_of("sdar", None), SPECS["sdar"].block or 0
     model = fast(plain)
     canvas = Canvas.infill([[*range(1, 9), *[BASE.mask_id] * 12], [*range(9, 17), *[BASE.mask_id] * 8]], BASE.mask_id)
@@ -103,11 +108,50 @@ def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart() -
         each(tokens, context, row, 1)
         first, opened = go_on(each, context, 3)
         shared = first.layers[0].k.data_ptr() == context.layers[0].k.data_ptr()
-        assert shared == (each is model)
+        assert shared == (each is model and most_tokens > 8)
         second, other = go_on(each, context, 5)
         pairs.append([opened, other, *(each(tokens, x, row, 1) for x in (first, second, context, first))])
     for expected, got in zip(*pairs, strict=True):
         assert torch.allclose(expected, got, atol=1e-9)
+
+
+def test_a_row_that_overflows_leaves_nothing_behind_in_the_buffers() -> None:
+    model = fast(random_backbone(SPECS["sdar"]))
+    assert SPECS["sdar"].block == 4
+    model.transformer.embed.weight[7] = torch.nan
+    mask = BASE.mask_id
+    healthy = Canvas.infill([[1, 2, 3, 4, *[mask] * 4]], mask)
+    sick = Canvas.infill([[1, 2, 3, 4, mask, mask, 1, 1, 7, 7, 7, 7, mask, mask]], mask)
+    before = infogain.decode(model, healthy, "entropy", seed=1)
+    with pytest.raises(infogain.NumericsError):
+        infogain.decode(model, sick, "entropy", seed=1)
+    assert torch.equal(before.tokens, infogain.decode(model, healthy, "entropy", seed=1).tokens)
+
+
+@pytest.mark.parametrize("family", ["dream", "sdar"])
+def test_a_model_may_change_its_precision_between_two_decodes(family: str) -> None:
+    model = fast(random_backbone(SPECS[family]))
+    infogain.decode(model, canvas_of(), "entropy", seed=1)
+    model.transformer.double()
+    plain = Backbone(model.transformer, None if model.attention_block else "dual")
+    one, two = (infogain.decode(each, canvas_of(), "entropy", seed=1) for each in (plain, model))
+    assert torch.equal(one.tokens, two.tokens)
+    assert not any(x.requires_grad for x in copy.deepcopy(model.transformer).parameters())
+
+
+def test_buffers_have_room_for_all_that_took_turns_in_them() -> None:
+    model = fast(model_of("dream", "dual"))
+    wide = opened(model, canvas_of(), starts("dream"))
+    long = Canvas.infill([[1, 2, 3, *[BASE.mask_id] * 600]], BASE.mask_id)
+    context, _ = model.prefill(long, [3], WIDTH)
+    tokens, row = torch.full((1, WIDTH), BASE.mask_id), torch.tensor([0])
+    assert model.engine is not None
+    for turn in range(3):
+        model(wide[1], wide[0], wide[2], 3)
+        model(tokens, context, row, 1)
+        if turn == 0:
+            buffers = model.engine.buffers.context
+    assert model.engine.buffers.context is buffers
 
 
 def test_a_held_context_has_one_copy_of_its_keys() -> None:
@@ -115,8 +159,8 @@ def test_a_held_context_has_one_copy_of_its_keys() -> None:
     context, tokens, row = opened(model, canvas_of(), starts("dream"))
     model(tokens, context, row, 3)
     assert model.engine is not None
-    assert model.engine.context is not None
-    for mine, theirs in zip(model.engine.context.layers, context.layers, strict=True):
+    assert model.engine.buffers.context is not None
+    for mine, theirs in zip(model.engine.buffers.context.layers, context.layers, strict=True):
         assert mine.k.untyped_storage().data_ptr() == theirs.k.untyped_storage().data_ptr()
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from infogain.bench.clock import Span
 from infogain.canvas import Canvas
+from infogain.marginals import Deferred
 from infogain.models.base import BlockCausal, Past
 from infogain.result import Result
 from infogain.statistics import Spots
@@ -58,8 +59,9 @@ class Log:
         """Those that call the model and open no block."""
         return [step for step in self.steps if step.called and not step.opened]
 
-    def saw(self, logits: Tensor, context: Any) -> None:
-        self.logits_bytes = max(self.logits_bytes, logits.numel() * logits.element_size())
+    def saw(self, logits: Tensor | Deferred, context: Any) -> None:
+        if isinstance(logits, Tensor):  # others are made a few rows at a time
+            self.logits_bytes = max(self.logits_bytes, logits.numel() * logits.element_size())
         held = getattr(context, "bytes", None)
         if held is not None:
             self.kv_bytes = max(self.kv_bytes or 0, held)
@@ -87,9 +89,10 @@ class Timed:
         return self._open(lambda: model.append(canvas, start, width, past))
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        return self._call(lambda: self.model(tokens, context, row, most), context)
+        logits: Tensor = self._call(lambda: self.model(tokens, context, row, most), context)
+        return logits
 
-    def _call(self, forward: Callable[[], Tensor], context: Any) -> Tensor:
+    def _call(self, forward: Callable[[], Any], context: Any) -> Any:
         span = Span(self.device)
         logits = forward()
         span.end()
@@ -109,5 +112,6 @@ class Timed:
 class TimedMasks(Timed):
     """The same for a model that the loop asks for masked columns only."""
 
-    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor:
-        return self._call(lambda: self.model.at_masks(tokens, spots, context, row, most), context)
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
+        logits: Tensor | Deferred = self._call(lambda: self.model.at_masks(tokens, spots, context, row, most), context)
+        return logits

@@ -38,4 +38,4 @@ def forward_only(x: Tensor) -> bool:
 def can_attend(keys: Tensor, columns: int) -> bool:
     """Whether the attention kernel takes windows of so many columns, over keys [..., D] like these."""
     dim = keys.shape[-1]
-    return usable(keys) and columns <= WIDEST and dim >= 16 and dim & (dim - 1) == 0
+    return forward_only(keys) and columns <= WIDEST and dim >= 16 and dim & (dim - 1) == 0

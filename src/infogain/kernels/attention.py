@@ -7,6 +7,8 @@ copied.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
@@ -81,6 +83,7 @@ def _attend(
 
 @triton.jit
 def _merge(parts, log_mass, out, total, pieces, ROOM: tl.constexpr, D: tl.constexpr):
+    """One query: each piece counts as much as the softmax has mass there."""
     line = tl.program_id(0)
     d = tl.arange(0, D)
     piece = tl.arange(0, ROOM)
@@ -100,7 +103,17 @@ def plan(groups: int, lines: int, columns: int) -> tuple[int, int, int]:
     return tile, tiles, min(most, MOST_PIECES, max(1, PROGRAMS // (groups * tiles)))
 
 
-def attend_shared(
+def stages(q: Tensor) -> int:
+    """Tiles of keys and values that are on their way at once: as many as shared memory has room for, up to three."""
+    if not q.is_cuda:
+        return 1
+    device: Any = torch.cuda.get_device_properties(q.device)
+    size = q.element_size() * q.shape[-1]
+    room = int(device.shared_memory_per_block_optin) - size * (64 + KEYS)
+    return max(1, min(3, room // (2 * KEYS * size)))
+
+
+def attend_candidates(
     q: Tensor, k: Tensor, v: Tensor, far_k: Tensor, far_v: Tensor, first: Tensor, last: Tensor, limit: Tensor,
     row: Tensor, live: Tensor, block: int,
 ) -> Tensor:  # fmt: skip
@@ -110,7 +123,7 @@ def attend_shared(
     Own columns see those of their own block and of blocks before it, each `block` wide.
     """
     rows, columns, heads, dim = q.shape
-    assert far_k.stride() == far_v.stride()
+    assert far_k.stride() == far_v.stride()  # the kernel is given one set for both
     kv = k.shape[2]
     tile, tiles, pieces = plan(rows * kv, heads // kv * columns, far_k.shape[2])
     out = torch.empty((rows, columns, heads, dim), dtype=q.dtype, device=q.device)
@@ -121,7 +134,7 @@ def attend_shared(
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, heads, pieces,
         Q=columns, OWN=max(16, triton.next_power_of_2(columns)), GROUP=heads // kv, D=dim, TILE=tile, KEYS=KEYS,
         BLOCK=block, SPLIT=pieces > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
-        num_warps=4, num_stages=3,
+        num_warps=4, num_stages=stages(q),
     )  # fmt: skip
     if pieces > 1:
         total = rows * columns * heads

@@ -87,6 +87,7 @@ def draw(logits: Tensor, place: Tensor | None, numbers: Tensor, argmax: Tensor, 
 def _look_up(
     logits, place, numbers, tokens, out, size, row_stride, n, width, TOKENS: tl.constexpr, PLACED: tl.constexpr
 ):  # fmt: skip
+    """p of some tokens: e to the logit less the log-normaliser."""
     spot = tl.program_id(0) * TOKENS + tl.arange(0, TOKENS)
     real = spot < size
     column = tl.where(real, spot // (n * width) * width + spot % width, 0)

@@ -93,7 +93,7 @@ def statistics(
 
 
 @triton.jit
-def _number(masked, place, source, size, FLAGS: tl.constexpr):
+def _number(masked, place, source, size, count, FLAGS: tl.constexpr):
     """One program goes through all columns: there are few."""
     before = 0
     for start in range(0, size, FLAGS):
@@ -101,7 +101,7 @@ def _number(masked, place, source, size, FLAGS: tl.constexpr):
         flag = (tl.load(masked + column, mask=column < size, other=0) != 0).to(tl.int32)
         nth = before + tl.cumsum(flag, 0) - 1
         tl.store(place + column, tl.maximum(nth, 0).to(tl.int64), mask=column < size)
-        tl.store(source + nth, column.to(tl.int64), mask=flag != 0)
+        tl.store(source + nth, column.to(tl.int64), mask=(flag != 0) & (nth < count))
         before += tl.sum(flag, 0)
 
 
@@ -111,5 +111,5 @@ def number(masked: Tensor, count: int) -> tuple[Tensor, Tensor]:
     place = torch.empty(masked.shape, dtype=torch.int64, device=masked.device)
     source = torch.empty(count, dtype=torch.int64, device=masked.device)
     if count:
-        _number[(1,)](masked, place, source, masked.numel(), FLAGS=FLAGS)
+        _number[(1,)](masked, place, source, masked.numel(), count, FLAGS=FLAGS)
     return place, source

@@ -17,11 +17,12 @@ from infogain.canvas import Canvas, block_columns
 from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
 from infogain.marginals import Deferred
+from infogain.models.attention import Keys, Shared
 from infogain.models.base import Past
 from infogain.models.context import BackboneContext
 from infogain.models.engine import Engine, check_engine
 from infogain.models.spec import Spec
-from infogain.models.transformer import Keys, Shared, Transformer
+from infogain.models.transformer import Transformer
 from infogain.statistics import Spots
 
 Window = tuple[int, int]  # the live columns of a row: first, and one past the last
@@ -59,7 +60,7 @@ class Backbone:
         self.ceiling = None if ceiling is None else int(ceiling * 2**30)
         if self.ceiling is not None:
             transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
-        self.engine = Engine(self._activations, self._reopened) if engine != "eager" else None
+        self.engine = Engine(self._activations, self._next_block) if engine != "eager" else None
 
     @property
     def mask_id(self) -> int:
@@ -117,10 +118,10 @@ class Backbone:
         """From where the finished block began to the end of the one that opens; what is finished is stored."""
         span = max(at - before for at, before in zip(start, past.kept, strict=True)) + width
         columns = max(past.kept) + span - width  # some rows store more than they have finished, which nothing reads
-        layers = self.engine.more_room(past, canvas.tokens, columns) if self.engine else None
+        layers = self.engine.in_place(past, canvas.tokens, columns, span) if self.engine else None
         context = self._before(canvas, start, width, layers or past.context.grown(past.row, columns))
-        reopen = self.engine.reopen if self.engine else self._reopened
-        return context, self.transformer.logits(reopen(context, upload(past.kept, self.device), span))
+        go_on = self.engine.go_on if self.engine and layers else self._next_block
+        return context, self.transformer.logits(go_on(context, upload(past.kept, self.device), span))
 
     def _open(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
         """Block-causal: no block sees what comes after it, so nothing after the block is run."""
@@ -138,7 +139,7 @@ class Backbone:
         bounds = {"start": begin, "first": begin, "last": begin + width, "limit": begin}
         return BackboneContext(layers, canvas.tokens, canvas.length, **bounds, width=width)
 
-    def _reopened(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
+    def _next_block(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
         """Activations that predict the block, from those of `span` columns. [C] -> [C, W, hidden]"""
         row = torch.arange(len(since), device=since.device)
         column = block_columns(since, span)  # [C, S]

@@ -1,15 +1,12 @@
 """One bidirectional pre-norm RoPE transformer for every family; a Spec says which.
 
 It knows tokens, columns and keys, and nothing of masks, blocks or candidates: `backbone.py` does.
-Letters: B rows of queries, Q query columns, C context rows, L context columns, H heads, K key-value
-heads, D head dimension.
+Letters: B rows, Q columns of each, T tokens in all, H heads, K key-value heads, D head dimension.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, cast
 
 import torch
@@ -17,57 +14,9 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from infogain import kernels
+from infogain.models.attention import Keys, Shared, attend, attend_shared
 from infogain.models.spec import Spec
 from infogain.statistics import wide
-
-NEVER = -1e30  # a score no softmax ever picks, and finite, so that a row without keys gives no NaN
-
-
-class Keys(NamedTuple):
-    """Keys and values of one layer. [C, K, L, D] each"""
-
-    k: Tensor
-    v: Tensor
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Frozen columns that many rows of queries read: one copy, however many rows share it."""
-
-    layers: list[Keys]
-    first: Tensor  # [C] of the live window, whose keys are the query rows' own
-    last: Tensor  # [C] one past it
-    limit: Tensor  # [C] one past what may be read
-    row: Tensor  # [B] the context row each query row reads
-    most: int  # query rows that read the same one, at most
-    block: int | None = None  # the query rows' own columns are block-causal, in blocks so wide from the first on
-    stored: Tensor | None = None  # [B, S] where the keys of a query row's first S columns are put
-
-    def store(self, index: int, own: Keys) -> None:
-        """Into the layer's keys, past what any row reads of them."""
-        if self.stored is not None:
-            for kept, new in zip(self.layers[index], own, strict=True):
-                kept[self.row[:, None], :, self.stored] = new.transpose(1, 2)[:, : self.stored.shape[1]]
-
-    @cached_property
-    def frozen(self) -> Tensor:
-        """Columns that may be read. [C, L]"""
-        first, last, limit = (x[:, None] for x in (self.first, self.last, self.limit))
-        column = torch.arange(self.layers[0].k.shape[2], device=self.row.device)
-        return (column < limit) & ((column < first) | (column >= last))
-
-    @cached_property
-    def place(self) -> Tensor:
-        """Where each query row stands among `most` places for every context row. [B]"""
-        nth = (self.row[:, None] == self.row).tril(-1).sum(-1)  # rows before this one that read the same
-        return self.row * self.most + nth
-
-    @cached_property
-    def grid(self) -> Tensor:
-        """The query rows in their places; any where there are fewer. [C·most]"""
-        grid = torch.zeros(len(self.limit) * self.most, dtype=torch.int64, device=self.row.device)
-        return grid.scatter(0, self.place, torch.arange(len(self.row), device=self.row.device))
-
 
 Angles = tuple[Tensor, Tensor]  # cos and sin for every token
 
@@ -186,7 +135,7 @@ class Layer(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
         """A move to another device or precision takes the parts one by one: lay them together again."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        if self.qkv:
+        if self.qkv and self.qkv.weight.data_ptr() != self.q.weight.data_ptr():
             self.fuse()
         return self
 
@@ -201,6 +150,7 @@ class Linear(NamedTuple):
     bias: Tensor | None
 
 
+@torch.no_grad()
 def fused(*parts: nn.Linear) -> Linear:
     """One matrix for several; the parts keep their names and become views of it."""
     weight = torch.cat([part.weight for part in parts])
@@ -263,65 +213,3 @@ def gated(both: Tensor) -> Tensor:
         return gate(both)
     first, second = both.chunk(2, -1)
     return F.silu(first) * second
-
-
-def attend(q: Tensor, keys: Keys, visible: Tensor | None) -> Tensor:
-    """Attention of a row's columns over keys of its own. [B, H, Q, D]
-
-    Heads that share a key head are folded into the query axis: no fused kernel takes both groups and a mask.
-    """
-    rows, heads, columns, dim = q.shape
-    kv = keys.k.shape[1]
-    folded = q.reshape(rows, kv, -1, dim)
-    if visible is not None and visible.shape[1] > 1:
-        visible = visible.repeat(1, heads // kv, 1)
-    mask = None if visible is None else visible[:, None]
-    return F.scaled_dot_product_attention(folded, *keys, attn_mask=mask).reshape(rows, heads, columns, dim)
-
-
-def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
-    """Attention over a row's own columns, visible [B, 1, Q], and the frozen ones it shares with others. [B, H, Q, D]
-
-    The two parts are computed apart and merged by their log-sum-exp. For the frozen part the rows that
-    share a context row are folded into its query axis: its keys are read once and never copied.
-    """
-    rows, heads, columns, dim = q.shape
-    if kernels.can_attend(q, columns):
-        return _attend_on_gpu(q, own, visible, shared, index)
-    context, places = len(shared.limit), shared.most
-    kv = own.k.shape[1]
-    if shared.block:
-        block = torch.arange(columns, device=q.device) // shared.block
-        visible = (visible & (block <= block[:, None])).repeat(1, heads // kv, 1)
-    q = (q * dim**-0.5).reshape(rows, kv, heads // kv, columns, dim)
-    near, near_mass = _softmax_parts(q.flatten(2, 3), own, visible[:, None])
-    packed = q[shared.grid]  # [C·N, K, H/K, Q, D]
-    packed = packed.reshape(context, places, kv, -1, dim).transpose(1, 2).flatten(2, 3)  # [C, K, N·H/K·Q, D]
-    far, far_mass = _softmax_parts(packed, shared.layers[index], shared.frozen[:, None, None])
-    far, far_mass = (_unpack(part, places, shared.place) for part in (far, far_mass))
-    share = torch.sigmoid(far_mass - near_mass)  # of the frozen columns in the whole softmax
-    return (far * share + near * (1 - share)).to(own.v.dtype).reshape(rows, heads, columns, dim)
-
-
-def _attend_on_gpu(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
-    from infogain.kernels.attention import attend_shared as attend_packed
-
-    columns = q.shape[2]
-    q, k, v = (x.transpose(1, 2) for x in (q, *own))  # [B, Q, heads, D]
-    far = shared.layers[index]
-    window = shared.first, shared.last, shared.limit
-    mixed = attend_packed(q, k, v, *far, *window, shared.row, visible[:, 0].contiguous(), shared.block or columns)
-    return mixed.transpose(1, 2)
-
-
-def _softmax_parts(q: Tensor, keys: Keys, visible: Tensor) -> tuple[Tensor, Tensor]:
-    """Attention and its log-sum-exp. [B, K, X, D] over [B, K, Y, D] -> [B, K, X, D], [B, K, X, 1]"""
-    score = wide(q @ keys.k.transpose(-1, -2)).masked_fill(~visible, NEVER)
-    mass = score.logsumexp(-1, keepdim=True)
-    return (score - mass).exp().to(keys.v.dtype) @ keys.v, mass
-
-
-def _unpack(part: Tensor, places: int, place: Tensor) -> Tensor:
-    """From [C, K, N·X, D] back to the query rows. -> [B, K, X, D]"""
-    context, kv, _, dim = part.shape
-    return part.reshape(context, kv, places, -1, dim).transpose(1, 2).flatten(0, 1)[place]
