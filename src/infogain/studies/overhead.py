@@ -114,7 +114,7 @@ class OverheadStudy(Study):
                 for name, (wanted, spread) in OVERHEAD.get((shape, k), {}).items():
                     if more is not None:
                         claim = f"The bypass keeps time within the paper's +{wanted} ± {spread} %: {name}, K = {k}"
-                        found.append(Check(claim, 100 * more <= wanted + spread, f"+{percent(more)} %"))
+                        found.append(Check(claim, 100 * more <= wanted + spread, f"{100 * more:+.1f} %"))
         return found
 
     def summary(self, rows: list[Row]) -> list[str]:
@@ -122,7 +122,7 @@ class OverheadStudy(Study):
         for shape in shapes_of(rows):
             for k in KS:
                 words = [
-                    f"{part} +{percent(more)} %"
+                    f"{part} {100 * more:+.1f} %"
                     for part in (AT_RATE, OFF)
                     if (more := overhead(rows, part, shape, k)) is not None
                 ]
