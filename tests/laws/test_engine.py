@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -152,6 +154,20 @@ def test_buffers_have_room_for_all_that_took_turns_in_them() -> None:
         if turn == 0:
             buffers = model.engine.buffers.context
     assert model.engine.buffers.context is buffers
+
+
+@pytest.mark.parametrize("family", ["dream", "sdar"])
+def test_a_model_goes_when_its_last_user_does(family: str) -> None:
+    """Weights and buffers are gigabytes: they must not wait for the garbage collector."""
+    model = fast(random_backbone(SPECS[family]))
+    infogain.decode(model, canvas_of(), "entropy", seed=1)
+    gone = weakref.ref(model.transformer)
+    gc.disable()
+    try:
+        del model
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_a_held_context_has_one_copy_of_its_keys() -> None:

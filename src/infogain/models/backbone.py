@@ -13,16 +13,17 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from infogain.canvas import Canvas, block_columns
+from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
 from infogain.marginals import Deferred
-from infogain.models.attention import Keys, Shared
+from infogain.models.attention import Keys
 from infogain.models.base import Past
 from infogain.models.context import BackboneContext
 from infogain.models.engine import Engine, check_engine
 from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
+from infogain.models.windows import Windows
 from infogain.statistics import Spots
 
 Window = tuple[int, int]  # the live columns of a row: first, and one past the last
@@ -60,7 +61,8 @@ class Backbone:
         self.ceiling = None if ceiling is None else int(ceiling * 2**30)
         if self.ceiling is not None:
             transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
-        self.engine = Engine(self._activations, self._next_block) if engine != "eager" else None
+        self.windows = Windows(transformer)
+        self.engine = Engine(self.windows.candidates, self.windows.next_block) if engine != "eager" else None
 
     @property
     def mask_id(self) -> int:
@@ -112,7 +114,7 @@ class Backbone:
             limit=canvas.length,
             width=max(b - a for a, b in windows),
         )
-        return context, self.transformer.logits(self._pick(x, begin, torch.zeros_like(begin), width))
+        return context, self.transformer.logits(self.windows.pick(x, begin, torch.zeros_like(begin), width))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
         """From where the finished block began to the end of the one that opens; what is finished is stored."""
@@ -120,7 +122,7 @@ class Backbone:
         columns = max(past.kept) + span - width  # some rows store more than they have finished, which nothing reads
         layers = self.engine.in_place(past, canvas.tokens, columns, span) if self.engine else None
         context = self._before(canvas, start, width, layers or past.context.grown(past.row, columns))
-        go_on = self.engine.go_on if self.engine and layers else self._next_block
+        go_on = self.engine.go_on if self.engine and layers else self.windows.next_block
         return context, self.transformer.logits(go_on(context, upload(past.kept, self.device), span))
 
     def _open(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
@@ -131,23 +133,15 @@ class Backbone:
         tokens = canvas.view(torch.zeros_like(canvas.length), column.shape[1])[0]
         x, layers = self.transformer.prefill(tokens, column, visible, keep=max(start))
         context = self._before(canvas, start, width, layers)
-        return context, self.transformer.logits(self._pick(x, context.start, torch.zeros_like(context.start), width))
+        return context, self.transformer.logits(
+            self.windows.pick(x, context.start, torch.zeros_like(context.start), width)
+        )
 
     def _before(self, canvas: Canvas, start: Sequence[int], width: int, layers: list[Keys]) -> BackboneContext:
         """Block-causal: a block sees itself and the columns before it."""
         begin = upload(start, self.device)
         bounds = {"start": begin, "first": begin, "last": begin + width, "limit": begin}
         return BackboneContext(layers, canvas.tokens, canvas.length, **bounds, width=width)
-
-    def _next_block(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
-        """Activations that predict the block, from those of `span` columns. [C] -> [C, W, hidden]"""
-        row = torch.arange(len(since), device=since.device)
-        column = block_columns(since, span)  # [C, S]
-        window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
-        live = column < context.length[:, None]
-        stored = column[:, : span - context.width]
-        shared = Shared(context.layers, since, since, since, row, 1, context.width, stored)
-        return self._pick(self.transformer(window, column, live[:, None], shared), context.start, since, context.width)
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         return self.transformer.logits(self._run(tokens, context, row, most))
@@ -161,33 +155,13 @@ class Backbone:
         return Deferred(x, head, words, most) if len(x) > most else head(x)
 
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        run = self.engine if self.engine and context.layers else self._activations
+        run = self.engine if self.engine and context.layers else self.windows.candidates
         return run(tokens, context, row, most)
-
-    def _activations(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        """Of the columns that predict the block's. [M, W], [M] -> [M, W, hidden]"""
-        start, first = context.start[row], context.first[row]
-        column = block_columns(first, context.width)  # [M, Q]
-        window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
-        offset = column - start[:, None]
-        in_block = (offset >= 0) & (offset < tokens.shape[1])
-        window = torch.where(in_block, tokens.gather(1, offset.clamp(0, tokens.shape[1] - 1)), window)
-        live = column < torch.minimum(context.length, context.last)[row, None]
-        window_of = context.first, context.last, context.limit
-        shared = Shared(context.layers, *window_of, row, most) if context.layers else None
-        x = self.transformer(window, column, live[:, None], shared)
-        return self._pick(x, start, first, tokens.shape[1])
 
     def _window(self, columns: int, start: int, end: int) -> Window:
         """The live columns of a block. Where logits are shifted, the column before it is read too, so it stays live."""
         first = max(start - 1, 0) if self.spec.shift else start
         return CACHES[self.cache](columns, first, end)
-
-    def _pick(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
-        """The activations that predict the block, from those of columns that begin at `first`. -> [B, W, hidden]"""
-        source = block_columns(start, width) - (1 if self.spec.shift else 0)
-        source = (source.clamp(min=0) - first[:, None]).clamp(max=x.shape[1] - 1)  # column 0 predicts itself
-        return x.gather(1, source[..., None].expand(-1, -1, x.shape[2]))
 
 
 def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None, engine: str = "eager") -> Backbone:

@@ -7,6 +7,7 @@ activations live in buffers that are made once, for sizes rounded up to a few bu
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -51,6 +52,12 @@ def check_engine(name: str) -> None:
         raise UnknownName("engine", name, ENGINES)
 
 
+@functools.cache
+def _side(device: torch.device) -> torch.cuda.Stream:
+    """One stream to record on: cuBLAS keeps some 30 MiB for each that it has ever seen."""
+    return torch.cuda.Stream(device)
+
+
 class Recorded:
     """One forward at one size: fixed inputs, and the graph that goes with them."""
 
@@ -72,14 +79,14 @@ class Recorded:
 
     def _record(self, pool: Any) -> None:
         """Run twice on the side, so that kernels are built and libraries ready, then record."""
-        side = torch.cuda.Stream()
+        side = _side(self.inputs[0].device)
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             self.run(*self.inputs)
             self.run(*self.inputs)
         torch.cuda.current_stream().wait_stream(side)
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=pool):
+        with torch.cuda.graph(self.graph, pool=pool, stream=side):
             self.output = self.run(*self.inputs)
 
 
@@ -107,7 +114,8 @@ class Engine:
             if key not in self.recorded:
                 wide = replace(buffers, width=window)
                 inputs = tokens.new_zeros(rows, width), row.new_zeros(rows)
-                self.recorded[key] = Recorded(lambda t, r: self.forward(t, wide, r, most), *inputs)
+                forward = self.forward  # and not the engine, which would keep itself alive
+                self.recorded[key] = Recorded(lambda t, r: forward(t, wide, r, most), *inputs)
             return self.recorded[key](self.pool, tokens, row)
 
     def in_place(self, past: Past, tokens: Tensor, columns: int, span: int) -> list[Keys] | None:
@@ -123,7 +131,8 @@ class Engine:
             key = ("next block", rows, span, width)
             if key not in self.recorded:
                 own = self.buffers.first_rows(rows, width)
-                self.recorded[key] = Recorded(lambda s: self.next_block(own, s, span), torch.zeros_like(since))
+                next_block = self.next_block
+                self.recorded[key] = Recorded(lambda s: next_block(own, s, span), torch.zeros_like(since))
             return self.recorded[key](self.pool, since)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:

@@ -1,0 +1,48 @@
+"""Windows of live columns over what a context keeps: candidates of a block, and a block that follows another."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import block_columns
+from infogain.models.attention import Shared
+from infogain.models.context import BackboneContext
+from infogain.models.transformer import Transformer
+
+
+class Windows:
+    """Both give the activations that predict the block. It knows no engine, which may record them."""
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.transformer = transformer
+
+    def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+        """Of the columns that predict the block's. [M, W], [M] -> [M, W, hidden]"""
+        start, first = context.start[row], context.first[row]
+        column = block_columns(first, context.width)  # [M, Q]
+        window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
+        offset = column - start[:, None]
+        in_block = (offset >= 0) & (offset < tokens.shape[1])
+        window = torch.where(in_block, tokens.gather(1, offset.clamp(0, tokens.shape[1] - 1)), window)
+        live = column < torch.minimum(context.length, context.last)[row, None]
+        window_of = context.first, context.last, context.limit
+        shared = Shared(context.layers, *window_of, row, most) if context.layers else None
+        x = self.transformer(window, column, live[:, None], shared)
+        return self.pick(x, start, first, tokens.shape[1])
+
+    def next_block(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
+        """Activations that predict the block, from those of `span` columns. [C] -> [C, W, hidden]"""
+        row = torch.arange(len(since), device=since.device)
+        column = block_columns(since, span)  # [C, S]
+        window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
+        live = column < context.length[:, None]
+        stored = column[:, : span - context.width]
+        shared = Shared(context.layers, since, since, since, row, 1, context.width, stored)
+        return self.pick(self.transformer(window, column, live[:, None], shared), context.start, since, context.width)
+
+    def pick(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
+        """The activations that predict the block, from those of columns that begin at `first`. -> [B, W, hidden]"""
+        source = block_columns(start, width) - (1 if self.transformer.spec.shift else 0)
+        source = (source.clamp(min=0) - first[:, None]).clamp(max=x.shape[1] - 1)  # column 0 predicts itself
+        return x.gather(1, source[..., None].expand(-1, -1, x.shape[2]))
