@@ -133,9 +133,8 @@ class Backbone:
         tokens = canvas.view(torch.zeros_like(canvas.length), column.shape[1])[0]
         x, layers = self.transformer.prefill(tokens, column, visible, keep=max(start))
         context = self._before(canvas, start, width, layers)
-        return context, self.transformer.logits(
-            self.windows.pick(x, context.start, torch.zeros_like(context.start), width)
-        )
+        x = self.windows.pick(x, context.start, torch.zeros_like(context.start), width)
+        return context, self.transformer.logits(x)
 
     def _before(self, canvas: Canvas, start: Sequence[int], width: int, layers: list[Keys]) -> BackboneContext:
         """Block-causal: a block sees itself and the columns before it."""
