@@ -136,9 +136,15 @@ class Run:
         kept = distinct(verdicts)
         move.verdicts = [verdicts[m] for m in kept]
         if len(kept) < len(verdicts):
-            index = upload(kept, self.device)
+            index = self._index(kept)
             move.a, move.draft = move.a[index], move.draft.draft(index)
         move.rivals = Counter(self.groups_of(move, move.going))
+
+    def _index(self, kept: list[int]) -> Index:
+        """Every so many are a view, as where all rows are bypassed; others are copied."""
+        step = kept[1] - kept[0] if len(kept) > 1 else 1
+        evenly = range(kept[0], kept[-1] + 1, step)
+        return slice(kept[0], kept[-1] + 1, step) if kept == list(evenly) else upload(kept, self.device)
 
     def transition(self, move: Move, canvas: Canvas, step: int) -> StepEvent:
         """Fig. 2, step 3: keep the best candidates of each group; a finished block goes back to the canvas."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from infogain.device import constant, counting
 from infogain.marginals import Marginals
 
 Index = Tensor | slice
-ALL = slice(None)  # rows that need no picking: the one slice there is
+ALL = slice(None)  # rows that need no picking
 D = TypeVar("D", bound="Draft")
 
 
@@ -75,7 +75,7 @@ class Draft:
         cost = self.cost if cost is None else cost
         if index is ALL:
             return _knowing(Draft, **self._canvas | {"cost": cost})
-        table = self.table.index_select(1, cast("Tensor", index))
+        table = self.table[:, index] if isinstance(index, slice) else self.table.index_select(1, index)
         return Draft.of(table, cost[index], self.tokens[index], self.masked[index], self.revealed[index])
 
     def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
