@@ -86,7 +86,8 @@ def statistics(
     if rows:
         _read[(rows, count)](logits, parts, args, words, mask_id, logits.stride(0), BLOCK=BLOCK, num_warps=1)
         _merge[(argmax.numel(),)](
-            parts, args, args if place is None else place, args if masked is None else masked, numbers, argmax, count,
+            parts, args, args if place is None else place.contiguous(),
+            args if masked is None else masked.contiguous(), numbers, argmax, count,
             COUNT=triton.next_power_of_2(count), SPREAD=place is not None,
         )  # fmt: skip
     return numbers, argmax
