@@ -122,6 +122,7 @@ def attend_candidates(
     `row` [B] says which context row each reads: its columns before `limit`, but for those from `first` to `last`.
     Own columns see those of their own block and of blocks before it, each `block` wide.
     """
+    first, last, limit, row, live = (x.contiguous() for x in (first, last, limit, row, live))
     rows, columns, heads, dim = q.shape
     assert far_k.stride() == far_v.stride()  # the kernel is given one set for both
     kv = k.shape[2]

@@ -114,7 +114,7 @@ def _attend_on_gpu(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index:
     q, k, v = (x.transpose(1, 2) for x in (q, *own))  # [B, Q, heads, D]
     far = shared.layers[index]
     window = shared.first, shared.last, shared.limit
-    mixed = attend_candidates(q, k, v, *far, *window, shared.row, visible[:, 0].contiguous(), shared.block or columns)
+    mixed = attend_candidates(q, k, v, *far, *window, shared.row, visible[:, 0], shared.block or columns)
     return mixed.transpose(1, 2)
 
 
