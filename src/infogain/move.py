@@ -75,7 +75,7 @@ class Move:
     def propose(cls, z: State, sampler: Sampler, schedule: Schedule, mask_id: int, eos_ids: Tensor | None) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
         a = sampler.propose(z, schedule.budget(z))
-        _check_kinds(a)
+        _check_form(a, z)
         cost = immediate_cost(z, a)
         draft = z.apply(a, cost)
         lowest, highest = draft.tokens.aminmax(dim=-1)
@@ -120,12 +120,17 @@ class Move:
         return self.draft.draft(self.going_index)
 
 
-def _check_kinds(a: Candidates) -> None:
-    kinds = a.parent.dtype, a.chosen.dtype, a.tokens.dtype
-    if kinds != (torch.int64, torch.bool, torch.int64):
-        came = ", ".join(str(kind).removeprefix("torch.") for kind in kinds)
+def _check_form(a: Candidates, z: State) -> None:
+    """Of what the host can see: kinds and shapes. What tensors hold is judged when the verdicts are read."""
+    if not isinstance(a, Candidates):
+        raise ContractError(f"propose must return Candidates; the sampler gave {type(a).__name__}.")
+    came = tuple((x.dtype, list(x.shape)) for x in (a.parent, a.chosen, a.tokens))
+    count, width = len(a.chosen), z.tokens.shape[1]
+    if came != ((torch.int64, [count]), (torch.bool, [count, width]), (torch.int64, [count, width])):
+        said = ", ".join(f"{str(kind).removeprefix('torch.')} {shape}" for kind, shape in came)
         raise ContractError(
-            f"candidates must have parents in int64, chosen in bool and tokens in int64; the sampler gave {came}."
+            f"candidates must have parents in int64 [M], chosen in bool [M, {width}] and tokens in int64 [M, {width}]; "
+            f"the sampler gave {said}."
         )
 
 

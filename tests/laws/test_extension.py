@@ -85,6 +85,10 @@ class Broken(Greedy):
             tokens[:] = 99
         if self.fault == "kind":
             return Candidates(a.parent, chosen, tokens.double())
+        if self.fault == "form":
+            return Candidates(a.parent, chosen, tokens[0])
+        if self.fault == "tuple":
+            return a.parent, chosen, tokens  # type: ignore[return-value]
         if self.fault == "unsorted":
             return Candidates(torch.tensor([0, 1, 0]), chosen[[0, 1, 0]], tokens[[0, 1, 0]])
         if self.fault == "left out":
@@ -111,7 +115,9 @@ class Broken(Greedy):
         ("outside", "masked columns"),
         ("mask", "never the mask"),
         ("foreign", "tokens of the vocabulary"),
-        ("kind", "tokens in int64; the sampler gave int64, bool, float64"),
+        ("kind", r"the sampler gave int64 \[2\], bool \[2, 5\], float64 \[2, 5\]"),
+        ("form", r"tokens in int64 \[M, 5\]; the sampler gave .* int64 \[5\]"),
+        ("tuple", "propose must return Candidates; the sampler gave tuple"),
         ("unsorted", "every hypothesis must get candidates, in order"),
         ("left out", "every hypothesis must get candidates, in order"),
         ("nothing", "at least one token"),

@@ -12,6 +12,8 @@ from infogain.bench.cases import ENGINE
 from infogain.bench.measure import Bench
 from infogain.bench.suites import SUITES, load_suite
 from infogain.bench.work import run_cases
+from infogain.errors import InfoGainError
+from infogain.models.engine import ENGINES
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -43,7 +45,8 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--suite", choices=SUITES, default="quick")
     parser.add_argument("--out", type=Path, help=f"folder for {report.FILE}")
     parser.add_argument("--device", help="cpu or cuda; unset: the GPU where there is one")
-    parser.add_argument("--engine", default=ENGINE, help="eager or graphs; default: graphs on a GPU, eager elsewhere")
+    engines = (ENGINE, *ENGINES)
+    parser.add_argument("--engine", choices=engines, default=ENGINE, help="default: graphs on a GPU, eager elsewhere")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="cases whose name holds one of these words")
     parser.add_argument("--profile", type=Path, metavar="FILE", help="write a trace of the first case instead")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="two files of results instead")
@@ -51,4 +54,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except InfoGainError as error:
+        raise SystemExit(f"error: {error}") from None

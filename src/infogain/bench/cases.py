@@ -8,7 +8,9 @@ from itertools import product
 from typing import Any
 
 from infogain.bench.bypass import ForcedBypass
-from infogain.errors import InputError, OptionError
+from infogain.errors import InputError, OptionError, UnknownName
+from infogain.models.backbone import CACHES
+from infogain.models.engine import ENGINES
 from infogain.options import Plain, fields, plain
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS, InfoGain, LookAhead, Sampler
@@ -33,8 +35,13 @@ class Case:
     text: str | None = None  # of every prompt, for a model with a tokenizer; unset: random tokens
 
     def __post_init__(self) -> None:
-        if min(self.k, self.block, self.batch, self.length, self.steps or 1) < 1:
-            raise OptionError("a case needs k, block, batch, length and steps of at least 1.")
+        for name in ("k", "block", "batch", "length", "steps"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise OptionError(f"{name} must be at least 1; got {value}.")
+        if self.engine not in (ENGINE, *ENGINES):
+            raise UnknownName("engine", self.engine, ENGINES)
+        if self.cache is not None and self.cache not in (known := (CANVAS, *CACHES)):
+            raise UnknownName("cache", self.cache, known)
         if self.cache == CANVAS and self.engine != ENGINE:
             raise OptionError(f"cache {CANVAS!r} runs without an engine; leave it unset, got {self.engine!r}.")
         if self.prompt < 1:
