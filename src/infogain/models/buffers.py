@@ -17,6 +17,7 @@ from infogain.models.base import Past
 from infogain.models.context import PER_ROW, BackboneContext
 
 COLUMNS = 512  # room grows by so many
+Size = tuple[int, int, int]
 
 
 class Buffers:
@@ -38,11 +39,21 @@ class Buffers:
             for other in others:
                 other.layers[:] = [Keys(keys.k.clone(), keys.v.clone()) for keys in other.layers]
             others = []
-        if self.context is None or not self._has_room(context.tokens, context.layers[0].k):
-            self.context = _room_for(context, self.context)
+        if self.context is None or not self.fits(context):
+            least = self._room
+            self.context = None  # before the new ones are made
+            self.context = _room_for(context, least)
         self._take_in(context)
         self.inside = [weakref.ref(each) for each in (*others, context)]
         return self.context
+
+    def fits(self, context: BackboneContext) -> bool:
+        """Whether it can be held in the buffers there are. Where it cannot, `hold` makes others."""
+        if self.context is None:
+            return False
+        mine, keys = self.context.layers[0].k, context.layers[0].k
+        alike = mine.dtype == keys.dtype and mine.device == keys.device
+        return alike and all(room >= size for room, size in zip(self._room, _size(context), strict=True))
 
     def in_place(self, past: Past, tokens: Tensor, columns: int) -> list[Keys] | None:
         """The keys of a context with room for more columns, where it alone is inside and all its rows go on; else None.
@@ -72,12 +83,9 @@ class Buffers:
             return False
         return context.layers[0].k.data_ptr() == self.context.layers[0].k.data_ptr()
 
-    def _has_room(self, tokens: Tensor, keys: Tensor) -> bool:
-        assert self.context is not None
-        mine = self.context.layers[0].k
-        alike = mine.dtype == keys.dtype and mine.device == keys.device
-        wide = mine.shape[2] >= keys.shape[2] and self.context.tokens.shape[1] >= tokens.shape[1]
-        return alike and wide and mine.shape[0] >= keys.shape[0]
+    @property
+    def _room(self) -> Size:
+        return (0, 0, 0) if self.context is None else _size(self.context)
 
     def _part(self, rows: int, columns: int) -> list[Keys]:
         """The first of all rows and columns, as views."""
@@ -99,10 +107,15 @@ class Buffers:
         context.layers[:] = views
 
 
-def _room_for(context: BackboneContext, old: BackboneContext | None) -> BackboneContext:
-    """Buffers with room for this context, and for what the old ones had room for."""
-    least = (0, 0, 0) if old is None else (*old.tokens.shape, old.columns)
-    rows, tokens, columns = (max(pair) for pair in zip(least, (*context.tokens.shape, context.columns), strict=True))
+def _size(context: BackboneContext) -> Size:
+    """Rows, columns of tokens, columns of keys."""
+    rows, tokens = context.tokens.shape
+    return rows, tokens, context.columns
+
+
+def _room_for(context: BackboneContext, least: Size) -> BackboneContext:
+    """Buffers with room for this context, and for what the ones before had room for."""
+    rows, tokens, columns = (max(pair) for pair in zip(least, _size(context), strict=True))
 
     def room(x: Tensor, dim: int, size: int) -> Tensor:
         shape = [rows, *x.shape[1:]]

@@ -97,7 +97,6 @@ class Engine:
         self.forward, self.next_block = forward, go_on
         self.buffers = Buffers()
         self.recorded: dict[tuple[str | int, ...], Recorded] = {}
-        self.read: BackboneContext | None = None  # the buffers that they were recorded on
         self.pool: Any = None  # memory that all graphs share: one runs at a time
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
@@ -136,9 +135,7 @@ class Engine:
             return self.recorded[key](self.pool, since)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:
-        buffers = self.buffers.hold(context)
-        if buffers is not self.read:
-            self.recorded.clear()  # they read the old ones
-            self.read = buffers
-            self.pool = torch.cuda.graph_pool_handle() if buffers.tokens.is_cuda else None
-        return buffers
+        if not self.buffers.fits(context):
+            self.recorded.clear()  # they keep the old buffers, which are to go before new ones are made
+            self.pool = torch.cuda.graph_pool_handle() if context.tokens.is_cuda else None
+        return self.buffers.hold(context)
