@@ -89,12 +89,13 @@ class Batch:
         start = [group.now.start for group in groups]
         if past:
             context, logits = cast("BlockCausal", self.model).append(canvas, start, self.width, past)
+            first_row = self._make_room()
         else:
+            first_row = self._make_room()  # what nobody stands on any more goes before there is more
             context, logits = self.model.prefill(canvas, start, self.width, [g.now.start + g.width for g in groups])
         if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
             raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
         p = self._marginals(logits, len(start))
-        first_row = self._make_room()
         if first_row:
             assert self.canvas is not None
             self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
@@ -193,6 +194,7 @@ class Batch:
         groups = [run.groups[g] for run in self.runs for g in dict.fromkeys(run.members)]
         stay = sorted(row for group in groups for row in group.context)
         if not stay:
+            self.context = None
             return 0
         assert self.canvas is not None
         if len(stay) < len(self.canvas.length):

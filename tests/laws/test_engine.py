@@ -20,6 +20,7 @@ from infogain.models.context import BackboneContext
 from infogain.models.engine import ROWS
 from infogain.samplers import Sampler, make
 from infogain.statistics import Spots
+from tests.fast import Compared, closest
 from tests.laws.test_backbone import BASE, CASES, SPECS, canvas_of, model_of
 
 SAMPLERS = [make("entropy"), make("klass"), make("info-gain", gamma=1.0), make("info-gain-beam", width=2, n=3)]
@@ -59,6 +60,16 @@ def test_recorded_forwards_decode_as_plain_ones(family: str, cache: str | None, 
         assert torch.equal(one.token_forwards, two.token_forwards)
 
 
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_every_call_of_a_decode_has_the_logits_of_the_plain_path(family: str, cache: str | None) -> None:
+    plain = model_of(family, cache)
+    both = Compared(plain, fast(plain), within=1e-9)
+    block = None if plain.attention_block else 3
+    one, two = (infogain.decode(model, canvas_of(), SAMPLERS[-1], block=block, seed=5) for model in (plain, both))
+    assert both.calls > 5
+    assert closest(one, two) == []
+
+
 @pytest.mark.parametrize(("family", "cache"), CACHED)
 def test_a_buffer_is_wider_than_what_it_holds_and_nothing_shows(family: str, cache: str | None) -> None:
     plain = model_of(family, cache)
@@ -72,7 +83,38 @@ def test_a_buffer_is_wider_than_what_it_holds_and_nothing_shows(family: str, cac
     assert model.engine.buffers.context.columns > same.columns
     rows = next(size for size in ROWS if size >= len(row))
     most = 3 + rows - len(row)  # candidates that fill up may all be of one row
-    assert list(model.engine.recorded) == [(rows, WIDTH, same.width + same.width % 2, most)]
+    assert list(model.engine.recorded) == [("candidates", rows, WIDTH, same.width + same.width % 2, most)]
+
+
+@pytest.mark.parametrize(("family", "cache"), [case for case in CACHED if not SPECS[case[0]].block])
+def test_a_canvas_is_read_into_the_buffers_where_nobody_else_is_inside(family: str, cache: str | None) -> None:
+    plain = model_of(family, cache)
+    model, start = fast(plain), starts(family)
+    assert model.engine is not None
+    buffers = model.engine.buffers
+
+    def inside(context: BackboneContext) -> bool:
+        assert buffers.context is not None
+        return context.layers[0].k.data_ptr() == buffers.context.layers[0].k.data_ptr()
+
+    wide = Canvas.from_prompts([[1] * 90], 4, BASE.mask_id)  # leaves something behind in columns the next has not
+    context, _ = model.prefill(wide, [90], WIDTH)
+    assert buffers.context is None  # nothing is known of the model yet
+    model(torch.full((1, WIDTH), BASE.mask_id), context, torch.tensor([0]), 1)
+    assert inside(context)
+    del context
+    small = canvas_of().take(torch.tensor([0]))
+    for _ in range(2):  # recorded, then replayed
+        mine, logits = model.prefill(small, start[:1], WIDTH)
+        assert inside(mine)
+        assert mine.columns == small.tokens.shape[1]
+        other, expected = plain.prefill(small, start[:1], WIDTH)
+        assert torch.allclose(logits, expected, atol=1e-9)
+        tokens, row = small.tokens[:, start[0] : start[0] + WIDTH], torch.tensor([0])
+        assert torch.allclose(model(tokens, mine, row, 1), plain(tokens, other, row, 1), atol=1e-9)
+        beside, _ = model.prefill(small, start[:1], WIDTH)
+        assert not inside(beside)
+        del mine, beside
 
 
 @pytest.mark.parametrize(("family", "cache"), CACHED)

@@ -14,19 +14,19 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-PROGRAMS = 264  # that keep a large GPU busy: two for each multiprocessor
+PROGRAMS = 132  # that keep a large GPU busy: one for each multiprocessor
 MOST_PIECES = 16
 KEYS = 64  # columns a program looks at together
+FEW = 2048  # queries: with fewer, a program for each keeps more of the GPU busy than one for eight
 LOG2_E = 1.4426950408889634  # powers of two are quicker than those of e
 
 
 @triton.jit
 def _look(q, k, v, seen, scale, m, mass, acc, PRECISION: tl.constexpr):
-    """One tile of keys, taken into a running softmax."""
-    score = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-    score = tl.where(seen, score, -1e30)
-    top = tl.maximum(m, tl.max(score, 1))
-    p = tl.where(seen, tl.exp2(score - top[:, None]), 0.0)
+    """One tile of keys, taken into a running softmax. A score that is not seen lies below where its maximum begins."""
+    score = tl.where(seen, tl.dot(q, tl.trans(k), input_precision=PRECISION), -1e38)
+    top = tl.maximum(m, tl.max(score, 1) * scale)
+    p = tl.exp2(score * scale - top[:, None])
     fade = tl.exp2(m - top)
     acc = acc * fade[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
     return top, mass * fade + tl.sum(p, 1), acc
@@ -34,7 +34,7 @@ def _look(q, k, v, seen, scale, m, mass, acc, PRECISION: tl.constexpr):
 
 @triton.jit
 def _attend(
-    q, k, v, far_k, far_v, first, last, limit, row, live, out, log_mass, scale,
+    q, k, v, far_k, far_v, window, live, out, log_mass, scale,
     q_row, q_column, q_head, k_row, k_column, k_head, v_row, v_column, v_head,
     far_row, far_head, far_column, rows, heads, pieces,
     Q: tl.constexpr, OWN: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, KEYS: tl.constexpr,
@@ -42,6 +42,8 @@ def _attend(
 ):  # fmt: skip
     b, kv = tl.program_id(0) // (heads // GROUP), tl.program_id(0) % (heads // GROUP)
     piece = tl.program_id(2)
+    row, first = tl.load(window + b * 4), tl.load(window + b * 4 + 1)
+    last, limit = tl.load(window + b * 4 + 2), tl.load(window + b * 4 + 3)
     line = tl.program_id(1) * TILE + tl.arange(0, TILE)  # a query: a head of the group, and a column
     head, column = kv * GROUP + line // Q, line % Q
     real = line < GROUP * Q
@@ -52,17 +54,14 @@ def _attend(
     mass = tl.zeros((TILE,), tl.float32)
     acc = tl.zeros((TILE, D), tl.float32)
 
-    c = tl.load(row + b)
-    columns = tl.load(limit + c).to(tl.int32)
-    begin, end = tl.load(first + c).to(tl.int32), tl.load(last + c).to(tl.int32)
-    span = tl.cdiv(tl.cdiv(columns, KEYS), pieces) * KEYS
-    base = c * far_row + kv * far_head
-    for start in range(piece * span, tl.minimum(columns, piece * span + span), KEYS):
-        far = start + tl.arange(0, KEYS)
-        seen = (far < columns) & ((far < begin) | (far >= end))
+    tiles = tl.cdiv(limit, KEYS) + 1  # the last one: the row's own columns
+    base = row.to(tl.int64) * far_row + kv * far_head
+    for tile in range(piece * tiles // pieces, tl.minimum(tiles - 1, (piece + 1) * tiles // pieces)):
+        far = tile * KEYS + tl.arange(0, KEYS)
+        seen = (far < limit) & ((far < first) | (far >= last))
         place = far[:, None] * far_column + d[None]
-        keys = tl.load(far_k + base + place, mask=seen[:, None], other=0.0)
-        values = tl.load(far_v + base + place, mask=seen[:, None], other=0.0)
+        keys = tl.load(far_k + base + place, mask=(far < limit)[:, None], other=0.0)
+        values = tl.load(far_v + base + place, mask=(far < limit)[:, None], other=0.0)
         m, mass, acc = _look(query, keys, values, seen[None], scale, m, mass, acc, PRECISION)
     if piece == pieces - 1:
         own = tl.arange(0, OWN)
@@ -82,17 +81,25 @@ def _attend(
 
 
 @triton.jit
-def _merge(parts, log_mass, out, total, pieces, ROOM: tl.constexpr, D: tl.constexpr):
-    """One query: each piece counts as much as the softmax has mass there."""
-    line = tl.program_id(0)
+def _merge(parts, log_mass, out, total, pieces, ROOM: tl.constexpr, LINES: tl.constexpr, D: tl.constexpr):
+    """A few queries: each piece counts as much as the softmax has mass there."""
+    line = tl.program_id(0) * LINES + tl.arange(0, LINES)
     d = tl.arange(0, D)
-    piece = tl.arange(0, ROOM)
-    spot = piece * total + line
-    mass = tl.load(log_mass + spot, mask=piece < pieces, other=-2e30)
-    part = tl.load(parts + spot[:, None].to(tl.int64) * D + d[None], mask=(piece < pieces)[:, None], other=0.0)
-    share = tl.exp2(mass - tl.max(mass, 0))
-    mixed = tl.sum(share[:, None] * part.to(tl.float32), 0) / tl.sum(share, 0)
-    tl.store(out + line.to(tl.int64) * D + d, mixed.to(out.dtype.element_ty))
+    top = tl.full((LINES,), -1e30, tl.float32)
+    for piece in tl.static_range(ROOM):
+        real = (line < total) & (piece < pieces)
+        top = tl.maximum(top, tl.load(log_mass + piece * total + line, mask=real, other=-2e30))
+    mixed = tl.zeros((LINES, D), tl.float32)
+    whole = tl.zeros((LINES,), tl.float32)
+    for piece in tl.static_range(ROOM):
+        real = (line < total) & (piece < pieces)
+        spot = piece * total + line
+        share = tl.exp2(tl.load(log_mass + spot, mask=real, other=-2e30) - top)
+        part = tl.load(parts + spot[:, None].to(tl.int64) * D + d[None], mask=real[:, None], other=0.0)
+        mixed += share[:, None] * part.to(tl.float32)
+        whole += share
+    place = line[:, None].to(tl.int64) * D + d[None]
+    tl.store(out + place, (mixed / whole[:, None]).to(out.dtype.element_ty), mask=(line < total)[:, None])
 
 
 def plan(groups: int, lines: int, columns: int) -> tuple[int, int, int]:
@@ -114,15 +121,15 @@ def stages(q: Tensor) -> int:
 
 
 def attend_candidates(
-    q: Tensor, k: Tensor, v: Tensor, far_k: Tensor, far_v: Tensor, first: Tensor, last: Tensor, limit: Tensor,
-    row: Tensor, live: Tensor, block: int,
+    q: Tensor, k: Tensor, v: Tensor, far_k: Tensor, far_v: Tensor, window: Tensor, live: Tensor, block: int
 ) -> Tensor:  # fmt: skip
     """q [B, Q, H, D] over own k, v [B, Q, K, D], live [B, Q], and over far_k, far_v [C, K, L, D]. -> [B, Q, H, D]
 
-    `row` [B] says which context row each reads: its columns before `limit`, but for those from `first` to `last`.
-    Own columns see those of their own block and of blocks before it, each `block` wide.
+    `window` [B, 4], int32, says which context row each reads (`row, first, last, limit`): its columns before `limit`,
+    but for those from `first` to `last`. Own columns see those of their own block and of blocks before it, each
+    `block` wide.
     """
-    first, last, limit, row, live = (x.contiguous() for x in (first, last, limit, row, live))
+    live = live.contiguous()
     rows, columns, heads, dim = q.shape
     assert far_k.stride() == far_v.stride()  # the kernel is given one set for both
     kv = k.shape[2]
@@ -131,7 +138,7 @@ def attend_candidates(
     parts = out.new_empty((pieces, *out.shape)) if pieces > 1 else out
     log_mass = out.new_empty(parts.shape[:-1] if pieces > 1 else (1,), dtype=torch.float32)
     _attend[(rows * kv, tiles, pieces)](
-        q, k, v, far_k, far_v, first, last, limit, row, live, parts, log_mass, dim**-0.5 * LOG2_E,
+        q, k, v, far_k, far_v, window, live, parts, log_mass, dim**-0.5 * LOG2_E,
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, heads, pieces,
         Q=columns, OWN=max(16, triton.next_power_of_2(columns)), GROUP=heads // kv, D=dim, TILE=tile, KEYS=KEYS,
         BLOCK=block, SPLIT=pieces > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
@@ -139,6 +146,9 @@ def attend_candidates(
     )  # fmt: skip
     if pieces > 1:
         total = rows * columns * heads
+        lines, warps = (1, 1) if total < FEW else (8, 4)
         room = triton.next_power_of_2(pieces)
-        _merge[(total,)](parts, log_mass, out, total, pieces, ROOM=room, D=dim, num_warps=1)
+        _merge[(triton.cdiv(total, lines),)](
+            parts, log_mass, out, total, pieces, ROOM=room, LINES=lines, D=dim, num_warps=warps
+        )
     return out

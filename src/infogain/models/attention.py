@@ -26,6 +26,13 @@ class Keys(NamedTuple):
     k: Tensor
     v: Tensor
 
+    def fill(self, own: Keys) -> None:
+        """With the first columns of others; where those are fewer, the rest must be numbers: 0 · NaN would show."""
+        count = min(own.k.shape[2], self.k.shape[2])
+        for kept, new in zip(self, own, strict=True):
+            kept[:, :, :count] = new[:, :, :count]
+        self.v[:, :, count:] = 0
+
 
 @dataclass(frozen=True)
 class Shared:
@@ -48,6 +55,12 @@ class Shared:
         if self.stored is not None:
             for kept, new in zip(self.layers[index], own, strict=True):
                 kept[self.row[:, None], :, self.stored] = new.transpose(1, 2)[:, : self.stored.shape[1]]
+
+    @cached_property
+    def window(self) -> Tensor:
+        """What each query row reads, in the order kernels take it. [B, 4]"""
+        bounds = (self.first, self.last, self.limit)
+        return torch.stack([self.row, *(bound[self.row] for bound in bounds)], 1).int()
 
     @cached_property
     def frozen(self) -> Tensor:
@@ -113,8 +126,7 @@ def _attend_on_gpu(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index:
     columns = q.shape[2]
     q, k, v = (x.transpose(1, 2) for x in (q, *own))  # [B, Q, heads, D]
     far = shared.layers[index]
-    window = shared.first, shared.last, shared.limit
-    mixed = attend_candidates(q, k, v, *far, *window, shared.row, visible[:, 0], shared.block or columns)
+    mixed = attend_candidates(q, k, v, *far, shared.window, visible[:, 0], shared.block or columns)
     return mixed.transpose(1, 2)
 
 

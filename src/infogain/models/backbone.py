@@ -62,7 +62,7 @@ class Backbone:
         if self.ceiling is not None:
             transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
         self.windows = Windows(transformer)
-        self.engine = Engine(self.windows.candidates, self.windows.next_block) if engine != "eager" else None
+        self.engine = Engine(self.windows) if engine != "eager" else None
 
     @property
     def mask_id(self) -> int:
@@ -102,10 +102,10 @@ class Backbone:
         columns = canvas.tokens.shape[1]
         windows = [self._window(columns, a, b) for a, b in zip(start, end or [a + width for a in start], strict=True)]
         begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
-        column = torch.arange(columns, device=self.device)[None]
-        x, layers = self.transformer.prefill(canvas.tokens, column, canvas.inside[:, None])
+        caches = self.cache != "none"
+        layers = self.engine.room(canvas.tokens, self.transformer.norm.weight) if self.engine and caches else None
         context = BackboneContext(
-            layers=[] if self.cache == "none" else layers,
+            layers=layers or (self.transformer.room(*canvas.tokens.shape) if caches else []),
             tokens=canvas.tokens,
             length=canvas.length,
             start=begin,
@@ -114,7 +114,8 @@ class Backbone:
             limit=canvas.length,
             width=max(b - a for a, b in windows),
         )
-        return context, self.transformer.logits(self.windows.pick(x, begin, torch.zeros_like(begin), width))
+        run = self.engine.canvas if self.engine and layers else self.windows.canvas
+        return context, self.transformer.logits(run(context, begin, columns, width))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
         """From where the finished block began to the end of the one that opens; what is finished is stored."""
@@ -122,8 +123,8 @@ class Backbone:
         columns = max(past.kept) + span - width  # some rows store more than they have finished, which nothing reads
         layers = self.engine.in_place(past, canvas.tokens, columns, span) if self.engine else None
         context = self._before(canvas, start, width, layers or past.context.grown(past.row, columns))
-        go_on = self.engine.go_on if self.engine and layers else self.windows.next_block
-        return context, self.transformer.logits(go_on(context, upload(past.kept, self.device), span))
+        run = self.engine.next_block if self.engine and layers else self.windows.next_block
+        return context, self.transformer.logits(run(context, upload(past.kept, self.device), span))
 
     def _open(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
         """Block-causal: no block sees what comes after it, so nothing after the block is run."""
@@ -131,8 +132,8 @@ class Backbone:
         block = column // width
         visible = (column < canvas.length[:, None])[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
         tokens = canvas.view(torch.zeros_like(canvas.length), column.shape[1])[0]
-        x, layers = self.transformer.prefill(tokens, column, visible, keep=max(start))
-        context = self._before(canvas, start, width, layers)
+        context = self._before(canvas, start, width, self.transformer.room(len(tokens), max(start)))
+        x = self.transformer.prefill(tokens, column, visible, context.layers)
         x = self.windows.pick(x, context.start, torch.zeros_like(context.start), width)
         return context, self.transformer.logits(x)
 
@@ -154,7 +155,7 @@ class Backbone:
         return Deferred(x, head, words, most) if len(x) > most else head(x)
 
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        run = self.engine if self.engine and context.layers else self.windows.candidates
+        run = self.engine.candidates if self.engine and context.layers else self.windows.candidates
         return run(tokens, context, row, most)
 
     def _window(self, columns: int, start: int, end: int) -> Window:

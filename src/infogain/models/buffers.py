@@ -7,6 +7,7 @@ Whoever still uses what lay there before gets a copy of it first: contexts stay 
 from __future__ import annotations
 
 import weakref
+from operator import ge
 from typing import Any
 
 import torch
@@ -49,11 +50,7 @@ class Buffers:
 
     def fits(self, context: BackboneContext) -> bool:
         """Whether it can be held in the buffers there are. Where it cannot, `hold` makes others."""
-        if self.context is None:
-            return False
-        mine, keys = self.context.layers[0].k, context.layers[0].k
-        alike = mine.dtype == keys.dtype and mine.device == keys.device
-        return alike and all(room >= size for room, size in zip(self._room, _size(context), strict=True))
+        return self._alike(context.layers[0].k) and all(map(ge, self._room, _size(context)))
 
     def in_place(self, past: Past, tokens: Tensor, columns: int) -> list[Keys] | None:
         """The keys of a context with room for more columns, where it alone is inside and all its rows go on; else None.
@@ -69,11 +66,24 @@ class Buffers:
             return None
         return self._part(rows, columns)
 
+    def free(self, rows: int, columns: int, like: Tensor) -> list[Keys] | None:
+        """Keys that are to be filled, where there is room for them and nobody inside; else None.
+
+        The context that is made of them must be held before anything else runs.
+        """
+        fits = self._alike(like) and all(map(ge, self._room, (rows, columns, columns)))
+        return self._part(rows, columns) if fits and not self.live else None
+
     def first_rows(self, rows: int, width: int) -> BackboneContext:
         """Buffers of so many rows, for windows so wide."""
         assert self.context is not None
         picked = {name: getattr(self.context, name)[:rows] for name in ("tokens", *PER_ROW)}
         return BackboneContext(self._part(rows, self.context.columns), **picked, width=width)
+
+    def _alike(self, like: Tensor) -> bool:
+        """Whether there are buffers, of this precision, on this device."""
+        mine = self.context.layers[0].k if self.context is not None else None
+        return mine is not None and mine.dtype == like.dtype and mine.device == like.device
 
     def _is_last(self, context: BackboneContext) -> bool:
         return bool(self.inside) and self.inside[-1]() is context

@@ -1,4 +1,4 @@
-"""How candidates, and blocks that follow one another, run through the layers: call by call, or as recorded graphs.
+"""How candidates and blocks that open run through the layers as recorded graphs.
 
 At batch 1 a step of a large model is a few hundred short kernels, and starting them one by one takes longer than
 running them. A CUDA graph starts them all at once, but it reads and writes fixed addresses: so tokens, context and
@@ -21,16 +21,15 @@ from infogain.models.attention import Keys
 from infogain.models.base import Past
 from infogain.models.buffers import Buffers
 from infogain.models.context import BackboneContext
+from infogain.models.windows import Windows
 
 ENGINES = {
     "eager": "one kernel after the other; nothing to prepare",
     "graphs": "recorded CUDA graphs; the first steps of each size record them",
 }
 ROWS = (1, 2, 3, 4, 6, *range(8, 65, 4))
+TILE = 64  # a whole canvas is recorded for a multiple of so many columns
 MOST_TOKENS = 1152  # beyond that a step is bound by arithmetic, and starting kernels costs nothing
-
-Forward = Callable[[Tensor, BackboneContext, Tensor, int], Tensor]  # tokens, context, row, most -> activations
-GoOn = Callable[[BackboneContext, Tensor, int], Tensor]  # context, since, span -> activations
 
 
 def default_engine(device: torch.device) -> str:
@@ -45,6 +44,10 @@ def _rounded(rows: int) -> int:
 def _even(width: int) -> int:
     """One more column, which nothing sees, where the number is odd: products of an odd size take longer on a GPU."""
     return width + width % 2
+
+
+def _whole_tiles(columns: int) -> int:
+    return -(-columns // TILE) * TILE
 
 
 def check_engine(name: str) -> None:
@@ -93,46 +96,62 @@ class Recorded:
 class Engine:
     """Recorded forwards by size, and the buffers they all read."""
 
-    def __init__(self, forward: Forward, go_on: GoOn) -> None:
-        self.forward, self.next_block = forward, go_on
+    def __init__(self, windows: Windows) -> None:
+        self.windows = windows
         self.buffers = Buffers()
         self.recorded: dict[tuple[str | int, ...], Recorded] = {}
         self.pool: Any = None  # memory that all graphs share: one runs at a time
 
-    def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        """Activations of candidates, as `forward` has them."""
+    def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+        """As `windows` has them."""
         rows = _rounded(len(tokens))
         if not rows or rows * context.width > MOST_TOKENS:
-            return self.forward(tokens, context, row, most)
+            return self.windows.candidates(tokens, context, row, most)
         with torch.inference_mode():
             buffers = self._hold(context)
             width, window = tokens.shape[1], _even(context.width)
             packs = not kernels.can_attend(context.layers[0].k, window)  # one that packs nothing has one recording
             most = _rounded(most + rows - len(tokens)) if packs else rows  # those that fill up may name one row
-            key = (rows, width, window, most)
+            key = ("candidates", rows, width, window, most)
             if key not in self.recorded:
                 wide = replace(buffers, width=window)
                 inputs = tokens.new_zeros(rows, width), row.new_zeros(rows)
-                forward = self.forward  # and not the engine, which would keep itself alive
-                self.recorded[key] = Recorded(lambda t, r: forward(t, wide, r, most), *inputs)
+                run = self.windows.candidates  # and not the engine, which would keep itself alive
+                self.recorded[key] = Recorded(lambda t, r: run(t, wide, r, most), *inputs)
             return self.recorded[key](self.pool, tokens, row)
+
+    def room(self, tokens: Tensor, like: Tensor) -> list[Keys] | None:
+        """Keys for `canvas` to fill, where candidates read them; None where that cannot be, or a step is too large."""
+        rows, columns = tokens.shape
+        fits = rows * _whole_tiles(columns) <= MOST_TOKENS
+        return self.buffers.free(rows, columns, like) if fits else None
+
+    def canvas(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
+        """As `windows` has it, for a context that was given room here."""
+        columns, run = _whole_tiles(columns), self.windows.canvas
+        return self._open(context, start, ("canvas", columns, width), lambda own, s: run(own, s, columns, width))
 
     def in_place(self, past: Past, tokens: Tensor, columns: int, span: int) -> list[Keys] | None:
         """Keys to go on from without a copy (see `Buffers`); None where that cannot be, or a step is too large."""
         fits = len(past.context.length) * span <= MOST_TOKENS
         return self.buffers.in_place(past, tokens, columns) if fits else None
 
-    def go_on(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
-        """Activations of the block that opens, as `next_block` has them; for a context that goes on in place."""
-        rows, width = len(since), context.width
+    def next_block(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
+        """As `windows` has it, for a context that goes on in place."""
+        run = self.windows.next_block
+        return self._open(context, since, ("next block", span, context.width), lambda own, s: run(own, s, span))
+
+    def _open(
+        self, context: BackboneContext, at: Tensor, key: tuple[str | int, ...], run: Callable[..., Tensor]
+    ) -> Tensor:
+        """Blocks of all rows of a context, by what is recorded for that many."""
+        rows = len(at)
         with torch.inference_mode():
             self._hold(context)
-            key = ("next block", rows, span, width)
-            if key not in self.recorded:
-                own = self.buffers.first_rows(rows, width)
-                next_block = self.next_block
-                self.recorded[key] = Recorded(lambda s: next_block(own, s, span), torch.zeros_like(since))
-            return self.recorded[key](self.pool, since)
+            if (*key, rows) not in self.recorded:
+                own = self.buffers.first_rows(rows, context.width)
+                self.recorded[(*key, rows)] = Recorded(lambda a: run(own, a), torch.zeros_like(at))
+            return self.recorded[(*key, rows)](self.pool, at)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:
         if not self.buffers.fits(context):

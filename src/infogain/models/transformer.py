@@ -45,17 +45,23 @@ class Transformer(nn.Module):
 
         return self._run(tokens, column, mix)
 
-    def prefill(
-        self, tokens: Tensor, column: Tensor, visible: Tensor, keep: int | None = None
-    ) -> tuple[Tensor, list[Keys]]:
-        """The same, and every layer's keys and values: of the first `keep` columns; unset: of all."""
-        kept: list[Keys] = []
+    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[Keys]) -> Tensor:
+        """The same; and every layer's keys and values are stored, of as many columns as there is room for.
 
-        def mix(_: int, q: Tensor, own: Keys) -> Tensor:
-            kept.append(Keys(*(y[:, :, :keep].contiguous() for y in own)))  # a view would keep the queries beside it
+        Nothing is, where there are no layers to store them in.
+        """
+
+        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
+            if into:
+                into[i].fill(own)
             return attend(q, own, visible)
 
-        return self._run(tokens, column, mix), kept
+        return self._run(tokens, column, mix)
+
+    def room(self, rows: int, columns: int) -> list[Keys]:
+        """Keys and values to be stored, of every layer."""
+        shape, like = (rows, self.spec.kv_heads, columns, self.spec.head_dim), self.norm.weight
+        return [Keys(like.new_empty(shape), like.new_empty(shape)) for _ in self.layers]
 
     def _run(self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, Keys], Tensor]) -> Tensor:
         """Between attentions a token is on its own: rows and columns are one axis there. [T, hidden], T = B·Q"""

@@ -1,4 +1,4 @@
-"""Windows of live columns over what a context keeps: candidates of a block, and a block that follows another."""
+"""Windows of live columns over what a context keeps: candidates, a block that follows another, and the whole canvas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from infogain.models.transformer import Transformer
 
 
 class Windows:
-    """Both give the activations that predict the block. It knows no engine, which may record them."""
+    """Each gives the activations that predict the block. It knows no engine, which may record them."""
 
     def __init__(self, transformer: Transformer) -> None:
         self.transformer = transformer
@@ -40,6 +40,13 @@ class Windows:
         stored = column[:, : span - context.width]
         shared = Shared(context.layers, since, since, since, row, 1, context.width, stored)
         return self.pick(self.transformer(window, column, live[:, None], shared), context.start, since, context.width)
+
+    def canvas(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
+        """From those of all columns, so many, whose keys the context is given to keep. [C] -> [C, W, hidden]"""
+        column = torch.arange(columns, device=start.device)[None]
+        live = (column < context.length[:, None])[:, None]
+        x = self.transformer.prefill(context.tokens[:, :columns], column, live, context.layers)
+        return self.pick(x, start, torch.zeros_like(start), width)
 
     def pick(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
         """The activations that predict the block, from those of columns that begin at `first`. -> [B, W, hidden]"""

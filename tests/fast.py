@@ -1,0 +1,118 @@
+"""A fast path equals the plain one: the same logits at every call, the same choices wherever none is close."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from infogain import Canvas, Result
+from infogain.models.backbone import Backbone
+from infogain.models.base import Past
+from infogain.statistics import Spots
+from infogain.trace import Row, Trace
+
+
+@dataclass(frozen=True)
+class Both:
+    """The contexts of two models, which take the same way."""
+
+    plain: Any
+    fast: Any
+
+    def take(self, rows: Sequence[int]) -> Self:
+        return replace(self, plain=self.plain.take(rows), fast=self.fast.take(rows))
+
+    def join(self, other: Self) -> Self:
+        return replace(self, plain=self.plain.join(other.plain), fast=self.fast.join(other.fast))
+
+
+class Compared:
+    """A model that decodes as `plain` does, and sees at every call that `fast` has the same logits."""
+
+    def __init__(self, plain: Backbone, fast: Backbone, within: float) -> None:
+        self.plain, self.fast, self.within = plain, fast, within
+        self.calls = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plain, name)
+
+    def _same(self, plain: Any, fast: Any, inside: Any = slice(None)) -> Tensor:
+        self.calls += 1
+        assert isinstance(plain, Tensor)
+        assert torch.allclose(plain[inside], fast[inside], rtol=0, atol=self.within), (plain - fast).abs().amax(-1)
+        return plain
+
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[Both, Tensor]:
+        (a, plain), (b, fast) = (m.prefill(canvas, start, width, end) for m in (self.plain, self.fast))
+        inside = _inside(canvas, start, width)
+        return Both(a, b), self._same(plain, fast, inside)
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Both, Tensor]:
+        pasts = past._replace(context=past.context.plain), past._replace(context=past.context.fast)
+        opened = [m.append(canvas, start, width, p) for m, p in zip((self.plain, self.fast), pasts, strict=True)]
+        (a, plain), (b, fast) = opened
+        return Both(a, b), self._same(plain, fast, _inside(canvas, start, width))
+
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Both, row: Tensor, most: int) -> Tensor:
+        plain = self.plain.at_masks(tokens, spots, context.plain, row, most)
+        return self._same(plain, self.fast.at_masks(tokens, spots, context.fast, row, most))
+
+    def __call__(self, tokens: Tensor, context: Both, row: Tensor, most: int) -> Tensor:
+        return self._same(self.plain(tokens, context.plain, row, most), self.fast(tokens, context.fast, row, most))
+
+
+def _inside(canvas: Canvas, start: Sequence[int], width: int) -> Tensor:
+    """Columns of the block that are the row's own: what a model says of others is read by nobody."""
+    column = torch.tensor(start)[:, None] + torch.arange(width)
+    return column.to(canvas.length.device) < canvas.length[:, None]
+
+
+def closest(plain: Result, fast: Result) -> list[float]:
+    """How close the choice was where two decodes part: a margin for each prompt with other tokens."""
+    assert plain.trace is not None
+    assert fast.trace is not None
+    other = [p for p, (a, b) in enumerate(zip(plain.rows(), fast.rows(), strict=True)) if a != b]
+    return [_margin(plain.trace, fast.trace, prompt) for prompt in other]
+
+
+def _margin(plain: Trace, fast: Trace, prompt: int) -> float:
+    """Of the first step that differs; where none does, of the last choice between hypotheses."""
+    costs = [0.0]
+    for one, two in zip(_steps(plain, prompt), _steps(fast, prompt), strict=False):
+        if _choice(one, False) != _choice(two, False):
+            return min(_gap(row) for row in one)
+        if _choice(one, True) != _choice(two, True):
+            return _lead(one)
+        costs = [c.cost for row in one for c in row.candidates if c.kept]
+    first, second, *_ = sorted(costs)
+    return second - first
+
+
+def _steps(trace: Trace, prompt: int) -> Iterator[list[Row]]:
+    for step in trace.steps:
+        rows = [row for row in step.rows if row.prompt == prompt]
+        if rows:
+            yield rows
+
+
+def _choice(rows: list[Row], kept: bool) -> list[Any]:
+    """What was proposed, or what was kept of it."""
+    return [[(c.columns, c.tokens) for c in row.candidates if c.kept or not kept] for row in rows]
+
+
+def _lead(rows: list[Row]) -> float:
+    """Of the worst score that was kept over the best that was not."""
+    candidates = [c for row in rows for c in row.candidates]
+    return min(c.score for c in candidates if c.kept) - max(c.score for c in candidates if not c.kept)
+
+
+def _gap(row: Row) -> float:
+    """Between the two most certain columns: which of them a sampler proposes hangs on it."""
+    first, second, *_ = sorted(row.entropy)
+    return second - first
