@@ -7,17 +7,19 @@ import math
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
 
 import infogain
-from infogain import InputError
+from infogain import InputError, noise
 from infogain.marginals import Marginals
 from infogain.objective import immediate_cost, state_uncertainty
 from infogain.run import select as select_index
 from infogain.samplers import InfoGain, Sampler, make
-from infogain.samplers.base import ordering, top
+from infogain.samplers.base import ordering, position_noise, top
 from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.samplers.pc import PC
@@ -177,6 +179,21 @@ def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
     for different in (other, later, next_block):
         assert int((here == different).sum()) < 4
     assert sampler.draw(replace(z, start=z.start + 3))[0, 0, :5].tolist() == here[3:].tolist()
+
+
+@pytest.mark.parametrize("steps", [[0, 0, 0], [11, 11, 11], [3, 4, 3]])
+@pytest.mark.parametrize("width", [5, 300])
+def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width: int) -> None:
+    """Kept from step to step where rows go in step and a step needs few numbers; what is handed out is a copy."""
+    seed, start, step = (torch.tensor(x) for x in ([9, -4, 2**62], [8, 0, 3], steps))
+    column = start[:, None] + torch.arange(width)
+    z = cast("State", SimpleNamespace(seed=seed, start=start, step=step, column=column))
+    number = torch.arange(7)[:, None]
+    expected = noise.gumbel(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None])
+    for _ in range(2):
+        found = position_noise(z, 7)
+        assert torch.equal(found, expected)
+        found.zero_()
 
 
 def test_gamma_1_pins_nothing_not_even_the_certain() -> None:

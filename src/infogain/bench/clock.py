@@ -49,3 +49,12 @@ def repeat_ms(action: Callable[[], Any], device: torch.device, times: int, warm_
         spans.append(span)
     synchronize(device)
     return sorted(span.ms for span in spans)[times // 2]
+
+
+def sustained_ms(action: Callable[[], Any], device: torch.device, times: int, seconds: float) -> float:
+    """The same, after so many seconds of it without a pause: a GPU at the limit of its power lowers its clock."""
+    until = time.perf_counter() + seconds
+    while True:
+        ms = repeat_ms(action, device, times, warm_up=0)
+        if time.perf_counter() >= until:
+            return ms

@@ -11,7 +11,7 @@ import torch
 
 from infogain.bench import memory
 from infogain.bench.cases import CANVAS, ENGINE, Case
-from infogain.bench.clock import repeat_ms, synchronize
+from infogain.bench.clock import repeat_ms, sustained_ms, synchronize
 from infogain.bench.limits import measure_limits
 from infogain.bench.numbers import summarize
 from infogain.bench.shapes import make_transformer
@@ -29,6 +29,7 @@ from infogain.statistics import Spots
 from infogain.trace import StepEvent
 
 FORWARDS = {"cuda": 20, "cpu": 5}  # that are timed alone
+REST, SUSTAINED = 0.5, 1.0  # seconds that a GPU rests before that, and that it then goes on
 Say = Callable[[str], None]
 
 
@@ -64,7 +65,7 @@ class Bench:
         play(model, canvas, case)  # with an empty pool: the peak is its own, and later ones ask for no memory
         used, before = memory.read(model.device), memory.calls(model.device)
         say("decoding")
-        logs = [play(model, canvas, case) for _ in range(self.decodes)]
+        logs = [play(model, canvas, case, seed) for seed in range(1, 1 + self.decodes)]
         asked = memory.calls(model.device) - before
         say("the forward alone")
         forward = forward_alone(model, canvas, case)
@@ -116,8 +117,8 @@ def make_canvas(case: Case, transformer: Transformer) -> Canvas:
     return Canvas.from_prompts(ids.tolist(), case.length, spec.mask_id, spec.context)
 
 
-def play(model: Timed, canvas: Canvas, case: Case) -> Log:
-    """One decode, and what it took."""
+def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
+    """One decode, and what it took. With a seed of its own it finds no noise that is kept from another."""
     model.log = log = Log()
     recipe = case.recipe
 
@@ -135,8 +136,9 @@ def play(model: Timed, canvas: Canvas, case: Case) -> Log:
     log.begin()
     try:
         log.result = decode(
-            model, canvas, recipe.sampler, schedule=recipe.schedule, block=recipe.block, observe=observe, trace=False
-        )
+            model, canvas, recipe.sampler, schedule=recipe.schedule, block=recipe.block, seed=seed, observe=observe,
+            trace=False,
+        )  # fmt: skip
         stop()
     except Enough as enough:
         log.result = (enough.partial or [None])[0]
@@ -144,8 +146,11 @@ def play(model: Timed, canvas: Canvas, case: Case) -> Log:
 
 
 @torch.inference_mode()
-def forward_alone(model: Timed, canvas: Canvas, case: Case) -> float:
-    """Milliseconds of one forward over N candidates of every row, again and again on one context."""
+def forward_alone(model: Timed, canvas: Canvas, case: Case) -> dict[str, float]:
+    """Milliseconds of one forward over N candidates of every row, again and again on one context.
+
+    A GPU that has just worked hard may be slower than one that has rested, so it begins rested.
+    """
     canvas = canvas.to(model.device)
     context_rows = torch.arange(case.rows, device=model.device)
     rows = canvas.take(context_rows % case.batch)
@@ -163,4 +168,11 @@ def forward_alone(model: Timed, canvas: Canvas, case: Case) -> float:
         else:
             model.model(tokens, context, row, case.candidates)
 
-    return repeat_ms(forward, model.device, FORWARDS[model.device.type])
+    times = FORWARDS[model.device.type]
+    if model.device.type == "cpu":
+        return {"forward_ms": repeat_ms(forward, model.device, times)}
+    forward()  # recorded, and nothing left to do but rest
+    synchronize(model.device)
+    time.sleep(REST)
+    rested = repeat_ms(forward, model.device, times)
+    return {"forward_ms": rested, "sustained_ms": sustained_ms(forward, model.device, times, SUSTAINED)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 
 from infogain.bench.cases import CANVAS, Case
@@ -13,8 +13,10 @@ from infogain.models.spec import Spec
 from infogain.options import Plain
 
 
-def summarize(case: Case, spec: Spec, logs: Sequence[Log], forward_ms: float, live: int, limits: Plain) -> Plain:
-    """`live`: columns that each candidate runs through the model."""
+def summarize(
+    case: Case, spec: Spec, logs: Sequence[Log], forward: Mapping[str, float], live: int, limits: Plain
+) -> Plain:
+    """`forward`: of the model alone, milliseconds; `live`: columns that each candidate runs through it."""
     steps = [step for log in logs for step in log.whole_steps]
     if not steps:
         raise InputError(
@@ -44,7 +46,7 @@ def summarize(case: Case, spec: Spec, logs: Sequence[Log], forward_ms: float, li
         "steps": len(steps) // len(logs),
         "step_tokens_per_s": 1e3 * case.batch * case.k / fmean(ms),
         "candidates_per_row": per_row,
-        "forward_ms": forward_ms,
+        **forward,
         "loop_forward_ms": fmean(span.ms for log in logs for span in log.forwards),
         "opening_ms": fmean(span.ms for log in logs for span in log.openings),
     }

@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-PROGRAMS = 132  # that keep a large GPU busy: one for each multiprocessor
+PROGRAMS = 264  # that keep a large GPU busy: two for each multiprocessor
 MOST_PIECES = 16
 KEYS = 64  # columns a program looks at together
 FEW = 2048  # queries: with fewer, a program for each keeps more of the GPU busy than one for eight

@@ -106,7 +106,7 @@ def peak_checks(greedy: Row, sweep: list[Row], beams: list[Row]) -> list[Check]:
     own = pick(sweep, N=N)[0]["peak_bytes"]
     more = own / greedy["peak_bytes"] - 1
     wide = beams[-1]
-    grown = (wide["peak_bytes"] - greedy["peak_bytes"]) / max(own - greedy["peak_bytes"], 1)
+    beam, sampler = (peak - greedy["peak_bytes"] for peak in (wide["peak_bytes"], own))
     return [
         Check(f"N = {N} needs no more than the paper's {MEMORY} %", more <= MEMORY / 100, f"{percent(more)} %"),
         Check(
@@ -116,7 +116,7 @@ def peak_checks(greedy: Row, sweep: list[Row], beams: list[Row]) -> list[Check]:
         ),
         Check(
             f"A beam of {wide['width']} grows memory more than the sampler",
-            grown > 1,
-            f"{grown:.1f} times as much over greedy",
+            beam > sampler,
+            f"{mib(beam)} MiB over greedy against {mib(sampler)}",
         ),
     ]
