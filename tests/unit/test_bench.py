@@ -184,6 +184,8 @@ def test_a_checkpoint_is_timed_too(bench: Bench, tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "llada", "llada")
     assert bench.run(replace(CASE, shape=str(folder), steps=4))["tokens"] == 4
     assert bench.run(Case("zoo:tiny-reason", Entropy(), context=8, block=8, length=8, steps=4))["tokens"] == 4
+    with pytest.raises(OptionError, match=r"fit the 110 columns of zoo:tiny-reason; got 512 \+ 16\. Use .* 94 or less"):
+        bench.run(Case("zoo:tiny-reason", Entropy()))
 
 
 def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:

@@ -106,6 +106,11 @@ class Bench:
 def make_canvas(case: Case, transformer: Transformer) -> Canvas:
     """Prompts: the case's text, or random tokens, each but the mask."""
     spec = transformer.spec
+    if spec.context is not None and case.context + case.block > spec.context:
+        raise OptionError(
+            f"context and block must fit the {spec.context} columns of {case.shape}; got {case.context} + {case.block}. "
+            f"Use a context of {spec.context - case.block} or less."
+        )
     if case.text is not None:
         words = load_words(case.shape).encode(case.text)
         if len(words) != case.prompt:

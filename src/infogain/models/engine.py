@@ -19,7 +19,7 @@ from infogain import kernels
 from infogain.errors import UnknownName
 from infogain.models.attention import Keys
 from infogain.models.base import Past
-from infogain.models.buffers import Buffers
+from infogain.models.buffers import COLUMNS, Buffers
 from infogain.models.context import BackboneContext
 from infogain.models.windows import Windows
 
@@ -28,7 +28,7 @@ ENGINES = {
     "graphs": "recorded CUDA graphs; the first steps of each size record them",
 }
 ROWS = (1, 2, 3, 4, 6, *range(8, 65, 4))
-TILE = 64  # a whole canvas is recorded for a multiple of so many columns
+TILE = COLUMNS // 8  # a canvas is recorded for a multiple of so many columns, and so is the room in buffers
 MOST_TOKENS = 1152  # beyond that a step is bound by arithmetic, and starting kernels costs nothing
 
 
