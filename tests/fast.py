@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -114,5 +115,5 @@ def _lead(rows: list[Row]) -> float:
 
 def _gap(row: Row) -> float:
     """Between the two most certain columns: which of them a sampler proposes hangs on it."""
-    first, second, *_ = sorted(row.entropy)
+    first, second, *_ = *sorted(row.entropy), math.inf
     return second - first

@@ -16,6 +16,7 @@ from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
 from infogain.marginals import Deferred, Marginals
 from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.base import Past
+from infogain.models.buffers import Buffers
 from infogain.models.context import BackboneContext
 from infogain.models.engine import ROWS
 from infogain.samplers import Sampler, make
@@ -159,17 +160,49 @@ def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart(
         assert torch.allclose(expected, got, atol=1e-9)
 
 
-def test_a_row_that_overflows_leaves_nothing_behind_in_the_buffers() -> None:
-    model = fast(random_backbone(SPECS["sdar"]))
-    assert SPECS["sdar"].block == 4
+@pytest.mark.parametrize("family", ["dream", "sdar"])
+def test_a_row_that_overflows_leaves_nothing_behind_in_the_buffers(family: str) -> None:
+    """Neither its keys nor its words, which columns past the end of the next canvas would hold."""
+    model = fast(random_backbone(SPECS[family]))
     model.transformer.embed.weight[7] = torch.nan
-    mask = BASE.mask_id
+    mask, block = BASE.mask_id, None if model.attention_block else 3
     healthy = Canvas.infill([[1, 2, 3, 4, *[mask] * 4]], mask)
     sick = Canvas.infill([[1, 2, 3, 4, mask, mask, 1, 1, 7, 7, 7, 7, mask, mask]], mask)
-    before = infogain.decode(model, healthy, "entropy", seed=1)
+    before = infogain.decode(model, healthy, "entropy", block=block, seed=1)
     with pytest.raises(infogain.NumericsError):
-        infogain.decode(model, sick, "entropy", seed=1)
-    assert torch.equal(before.tokens, infogain.decode(model, healthy, "entropy", seed=1).tokens)
+        infogain.decode(model, sick, "entropy", block=block, seed=1)
+    assert torch.equal(before.tokens, infogain.decode(model, healthy, "entropy", block=block, seed=1).tokens)
+
+
+def test_weights_that_move_make_what_was_recorded_void() -> None:
+    model = fast(random_backbone(SPECS["dream"]))
+    infogain.decode(model, canvas_of(), "entropy", block=3)
+    assert model.engine is not None
+    old = list(model.engine.recorded.values())
+    assert old
+    model.transformer.double().float()
+    infogain.decode(model, canvas_of(), "entropy", block=3)
+    assert not {id(x) for x in old} & {id(x) for x in model.engine.recorded.values()}
+
+
+def test_a_move_into_the_buffers_that_breaks_off_changes_no_other_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = model_of("dream", "dual")
+    model, start = fast(plain), starts("dream")
+    first, tokens, row = opened(model, canvas_of(), start)
+    expected = plain(tokens, opened(plain, canvas_of(), start)[0], row, 3)
+    model(tokens, first, row, 3)
+    other = Canvas.infill([[9, 8, 7, 6, *[BASE.mask_id] * 12]] * 4, BASE.mask_id)
+    second, _, _ = opened(model, other, start)
+    take_in = Buffers._take_in
+
+    def breaks_off(self: Buffers, context: BackboneContext) -> None:
+        take_in(self, context)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Buffers, "_take_in", breaks_off)
+        model(tokens, second, row, 3)
+    assert torch.allclose(model(tokens, first, row, 3), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("family", ["dream", "sdar"])

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infogain.canvas import PAD
 from infogain.models.attention import Keys
 from infogain.models.base import Past
 from infogain.models.context import PER_ROW, BackboneContext
@@ -44,6 +45,7 @@ class Buffers:
             least = self._room
             self.context = None  # before the new ones are made
             self.context = _room_for(context, least)
+        self.inside = []  # until all is there: a move that breaks off leaves nobody behind
         self._take_in(context)
         self.inside = [weakref.ref(each) for each in (*others, context)]
         return self.context
@@ -106,6 +108,7 @@ class Buffers:
         assert self.context is not None
         rows, columns = len(context.length), context.columns
         self.context.tokens[:rows, : context.tokens.shape[1]] = context.tokens
+        self.context.tokens[:rows, context.tokens.shape[1] :] = PAD  # whole tiles run, and nobody else's words
         for name in PER_ROW:
             getattr(self.context, name)[:rows] = getattr(context, name)
         views = self._part(rows, columns)

@@ -88,9 +88,10 @@ class Recorded:
             self.run(*self.inputs)
             self.run(*self.inputs)
         torch.cuda.current_stream().wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=pool, stream=side):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool, stream=side):
             self.output = self.run(*self.inputs)
+        self.graph = graph  # only once it is whole
 
 
 class Engine:
@@ -100,6 +101,7 @@ class Engine:
         self.windows = windows
         self.buffers = Buffers()
         self.recorded: dict[tuple[str | int, ...], Recorded] = {}
+        self.laid = windows.transformer.laid
         self.pool: Any = None  # memory that all graphs share: one runs at a time
 
     def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
@@ -121,15 +123,19 @@ class Engine:
             return self.recorded[key](self.pool, tokens, row)
 
     def room(self, tokens: Tensor, like: Tensor) -> list[Keys] | None:
-        """Keys for `canvas` to fill, where candidates read them; None where that cannot be, or a step is too large."""
+        """Keys for `canvas` to fill, where candidates read them; None where that cannot be."""
         rows, columns = tokens.shape
-        fits = rows * _whole_tiles(columns) <= MOST_TOKENS
-        return self.buffers.free(rows, columns, like) if fits else None
+        return self.buffers.free(rows, columns, like)
 
     def canvas(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
         """As `windows` has it, for a context that was given room here."""
-        columns, run = _whole_tiles(columns), self.windows.canvas
-        return self._open(context, start, ("canvas", columns, width), lambda own, s: run(own, s, columns, width))
+        run, tiles, wide = self.windows.canvas, _whole_tiles(columns), _whole_tiles(width)
+        if len(start) * tiles <= MOST_TOKENS:
+            x = self._open(context, start, ("canvas", tiles, wide), lambda own, s: run(own, s, tiles, wide))
+            return x[:, :width]
+        with torch.inference_mode():
+            self._hold(context)
+            return run(self.buffers.first_rows(len(start), width), start, columns, width)
 
     def in_place(self, past: Past, tokens: Tensor, columns: int, span: int) -> list[Keys] | None:
         """Keys to go on from without a copy (see `Buffers`); None where that cannot be, or a step is too large."""
@@ -154,7 +160,9 @@ class Engine:
             return self.recorded[(*key, rows)](self.pool, at)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:
-        if not self.buffers.fits(context):
-            self.recorded.clear()  # they keep the old buffers, which are to go before new ones are made
+        laid = self.windows.transformer.laid
+        if not self.buffers.fits(context) or laid != self.laid:
+            self.laid = laid
+            self.recorded.clear()  # they keep the old buffers or weights, which are to go before new ones are made
             self.pool = torch.cuda.graph_pool_handle() if context.tokens.is_cuda else None
         return self.buffers.hold(context)

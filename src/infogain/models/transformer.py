@@ -30,6 +30,7 @@ class Transformer(nn.Module):
         self.norm = Norm(spec.hidden, spec)
         self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
         self.most_tokens: int | None = None  # through the wide part of a layer at once; unset: all
+        self.laid = 0  # how often weights got other places in memory: what was recorded reads the old ones
 
     def forward(
         self, tokens: Tensor, column: Tensor, visible: Tensor | None = None, shared: Shared | None = None
@@ -88,6 +89,13 @@ class Transformer(nn.Module):
         """Lay matrices that read the same activations into one. Weights that are to be trained stay apart."""
         for layer in self.layers:
             cast("Layer", layer).fuse()
+        self.laid += 1
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Transformer:
+        """To another device or precision."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.laid += 1
+        return self
 
 
 class Layer(nn.Module):
