@@ -302,6 +302,7 @@ def test_drift_reports_by_age_and_draws(folders: dict[str, Path], tmp_path: Path
     assert "of 1 texts" in text
     assert (tmp_path / "drift.png").exists()
     assert "loaded without one" in refused(*flags, "--cache", "none")
+    assert "Against no cache, dual changed" in ok("drift", "C24,13,6=31:", "--length", 3)
     assert "cache is exact" in refused("drift", "the cat", "-m", folders["sdar"], "--length", 4)
 
 

@@ -199,9 +199,10 @@ def test_a_move_into_the_buffers_that_breaks_off_changes_no_other_context(monkey
         take_in(self, context)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(Buffers, "_take_in", breaks_off)
-        model(tokens, second, row, 3)
+        with pytest.raises(KeyboardInterrupt):
+            model(tokens, second, row, 3)
     assert torch.allclose(model(tokens, first, row, 3), expected, atol=1e-9)
 
 

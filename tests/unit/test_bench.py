@@ -233,6 +233,31 @@ def test_a_comparison_marks_what_changed() -> None:
     assert report.compare(new, old).rows[0][-1] == "better"
     with pytest.raises(InputError, match="no case in common"):
         report.compare(old, {"cases": {}})
+    counted = {"kind": "cpu", "cases": {"a": {"ms_per_step": 10.0, "calls": 32}}}
+    rows = report.compare(counted, {"kind": "cpu", "cases": {"a": {"ms_per_step": 12.0, "calls": 33}}}).rows
+    assert [row[-1] for row in rows] == ["worse", ""]  # a count has no noise, times on a CPU have much
+
+
+def test_a_report_says_what_ran_and_what_is_not_to_be_trusted(numbers: dict[str, Any]) -> None:
+    found = report.record(
+        {"a": numbers, "b": {**numbers, "ms_per_step": 9 * numbers["median_ms_per_step"]}}, {}, None, CPU
+    )
+    assert "thread" in report.heading(found)
+    assert "shape tiny, k 1, block 8, batch 1, context 24, length 16" in report.heading(found)
+    assert [line.split(":")[0] for line in report.warnings(found) if line.startswith("b")] == ["b"]
+
+
+def test_a_case_that_does_not_fit_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise RuntimeError(said)
+
+    monkeypatch.setattr("infogain.bench.measure.play", fails)
+    said = "[enforce fail] DefaultCPUAllocator: can't allocate memory"
+    with pytest.raises(InputError, match=r"must fit the memory; tiny, .*batch 1"):
+        Bench("cpu").run(CASE)
+    said = "another"
+    with pytest.raises(RuntimeError, match="another"):
+        Bench("cpu").run(CASE)
 
 
 def test_the_page_is_what_the_numbers_say(tmp_path: Path, numbers: dict[str, Any]) -> None:
@@ -246,7 +271,7 @@ def test_the_page_is_what_the_numbers_say(tmp_path: Path, numbers: dict[str, Any
     assert made.startswith("Words.\n")
     assert "stale" not in made
     assert "tiny (float32): weights read in" in made
-    assert "| greedy step over reading every weight once | ≤ 1.4 |" in made
+    assert "| greedy step over reading each matrix once | ≤ 1.4 |" in made
     assert "other was left out: no room" in made
 
 

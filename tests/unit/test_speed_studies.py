@@ -48,11 +48,16 @@ def test_memory_that_grows_with_copies_does_not() -> None:
 
 
 def overhead_rows(each: float, at_rate: float) -> list[Row]:
-    """Steps of 10 ms and `each` more per further candidate, as ms per token too; `at_rate` ms with a bypass."""
+    """Steps of 10 ms and `each` more per further candidate, as ms per token too; `at_rate` ms with a bypass.
+
+    There an opening waits 32 ms, which is none of the sampler's doing.
+    """
     made = [row({"part": BYPASS, "K": k}, bypassed=share) for share in (0.9, 0.7) for k in (1, 2)]
     for part, ms in ((GREEDY_PART, 10.0), (AT_RATE, at_rate), (OFF, 10 + 7 * each)):
         for k in (1, 2):
-            times = {"ms_per_step": ms, "forward_ms": ms, "ms_per_token": ms, "candidates_per_row": 1.0}
+            wait = 32.0 if part == AT_RATE else 0.0
+            times = {"ms_per_step": ms, "forward_ms": ms, "ms_per_token": ms + wait / 16, "opening_ms": 20 + wait}
+            times["candidates_per_row"] = 1.0
             made.append(row({"part": part, "shape": "dream-7b", "K": k}, **times))
     for n in (1, 2, 8):
         made.append(row({"part": SWEEP, "shape": "dream-7b", "K": 1, "N": n}, ms_per_step=10 + (n - 1) * each))

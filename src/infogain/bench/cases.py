@@ -101,6 +101,8 @@ def _short(value: Any) -> str:
 
 def make_sampler(name: str, bypass: float | None = None, **options: Any) -> Sampler:
     """A sampler with those of the options that it takes."""
+    if bypass is not None and not 0 <= bypass <= 1:
+        raise OptionError(f"bypass is a share of the steps, from 0 to 1; got {bypass:g}.")
     if name == InfoGain.name and bypass is not None:
         return ForcedBypass(rate=bypass, **_taken(ForcedBypass, options))
     return SAMPLERS.make(name, **_taken(SAMPLERS[name], options))

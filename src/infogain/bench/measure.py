@@ -19,7 +19,7 @@ from infogain.bench.timed import Log, Timed, TimedMasks
 from infogain.bench.uncached import whole_canvas
 from infogain.canvas import Canvas
 from infogain.decode import decode
-from infogain.errors import InfoGainError, OptionError
+from infogain.errors import InfoGainError, InputError, OptionError
 from infogain.load import as_device, load_words
 from infogain.models.backbone import Backbone
 from infogain.models.engine import default_engine
@@ -57,6 +57,16 @@ class Bench:
 
     def run(self, case: Case, say: Say = lambda _: None) -> Plain:
         """All that is measured of a case."""
+        try:
+            return self._run(case, say)
+        except RuntimeError as error:
+            if not memory.is_lack(error):
+                raise
+            raise InputError(
+                f"a case must fit the memory; {case.label} does not. Use a smaller batch, context or N."
+            ) from error
+
+    def _run(self, case: Case, say: Say) -> Plain:
         transformer = self._hold(case, say)
         model, canvas = build(case, transformer), make_canvas(case, transformer)
         say("warming up")
@@ -108,8 +118,8 @@ def make_canvas(case: Case, transformer: Transformer) -> Canvas:
     spec = transformer.spec
     if spec.context is not None and case.context + case.block > spec.context:
         raise OptionError(
-            f"context and block must fit the {spec.context} columns of {case.shape}; got {case.context} + {case.block}. "
-            f"Use a context of {spec.context - case.block} or less."
+            f"context and block must fit the {spec.context} columns of {case.shape}; "
+            f"got {case.context} + {case.block}. Use a context of {spec.context - case.block} or less."
         )
     if case.text is not None:
         words = load_words(case.shape).encode(case.text)

@@ -35,3 +35,8 @@ def read(device: torch.device) -> Plain:
 def calls(device: torch.device) -> int:
     """How often the allocator has asked the device for memory (cudaMalloc), which stops it."""
     return int(torch.cuda.memory_stats(device).get("num_device_alloc", 0)) if device.type == "cuda" else 0
+
+
+def is_lack(error: RuntimeError) -> bool:
+    """Whether it says that there is no more memory: on a CPU torch has no class for that."""
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)

@@ -21,7 +21,7 @@ def summarize(
     if not steps:
         raise InputError(
             f"a case needs steps that call the model and open no block; {case.label} has none. "
-            "Use a wider block, fewer tokens a step, or more steps."
+            "Use a wider block, or fewer tokens a step."
         )
     ms = [1e3 * step.seconds for step in steps]
     seconds = sum(log.seconds for log in logs)

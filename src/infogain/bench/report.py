@@ -16,6 +16,7 @@ from infogain.options import Plain
 
 FILE = "bench.json"
 MIB = 2**20
+UNKNOWN = "–"
 
 
 class Table(NamedTuple):
@@ -42,6 +43,8 @@ COSTS: Shown = {
 }
 # what a comparison looks at, and whether less is better
 COMPARED = {
+    "calls": True,
+    "token_forwards": True,
     "ms_per_step": True,
     "forward_ms": True,
     "tokens_per_s": False,
@@ -50,7 +53,9 @@ COMPARED = {
     "over_reading": True,
     "of_matmul_rate": False,
 }
-CHANGED = 0.05  # less is noise
+NOISE = {"cuda": 0.05, "cpu": 0.25}  # changes of a time up to that are none
+EXACT = ("calls", "token_forwards", "kv_bytes")  # are counted and have none
+UNEVEN = 1.5  # a mean so far above the median: something else was going on
 
 
 def record(runs: Mapping[str, Plain], skipped: Mapping[str, str], suite: str | None, device: torch.device) -> Plain:
@@ -58,6 +63,8 @@ def record(runs: Mapping[str, Plain], skipped: Mapping[str, str], suite: str | N
     return {
         "suite": suite,
         "device": name,
+        "kind": device.type,
+        "threads": torch.get_num_threads(),
         "versions": {"torch": torch.__version__, "python": platform.python_version()},
         "criteria": [list(row) for row in criteria(runs).rows] if suite == JUDGED else [],
         "skipped": dict(skipped),
@@ -114,8 +121,35 @@ def tables(found: Plain) -> list[Table]:
     runs = found["cases"]
     if not runs:
         return []
-    judged = [criteria(runs)] if found["suite"] == JUDGED else []
+    every = criteria(runs)
+    known = every._replace(rows=[row for row in every.rows if row[-1] != UNKNOWN])
+    judged = [known] if found["suite"] == JUDGED and known.rows else []
     return [listing(runs, TIMES), listing(runs, COSTS), ratios(runs), *judged]
+
+
+def heading(found: Plain) -> str:
+    """What ran, and on what: the settings that all cases share."""
+    settings = [numbers["case"] for numbers in found["cases"].values()]
+    shared = {key: value for key, value in settings[0].items() if all(own[key] == value for own in settings)}
+    told = [f"{key} {value}" for key, value in shared.items() if key not in ("sampler", "engine") and value is not None]
+    threads = found["threads"]
+    cores = f", {threads} thread{'s' * (threads > 1)}" if found["kind"] == "cpu" else ""
+    return (
+        f"{found['device']}{cores}, torch {found['versions']['torch']}. In all cases: {', '.join(told) or 'nothing'}."
+    )
+
+
+def warnings(found: Plain) -> list[str]:
+    """Times that are not to be trusted."""
+    said = []
+    for name, numbers in found["cases"].items():
+        mean, median = numbers["ms_per_step"], numbers["median_ms_per_step"]
+        if mean > UNEVEN * median:
+            said.append(
+                f"{name}: a step took {mean:.2f} ms in the mean and {median:.2f} in the median, so something else was "
+                "running. Measure again on an idle machine; on a busy CPU OMP_NUM_THREADS=1 helps."
+            )
+    return said
 
 
 def _ratio(value: float | None, base: float | None) -> str:
@@ -127,22 +161,24 @@ def criteria(runs: Mapping[str, Plain]) -> Table:
     for criterion, measured in verdict(runs):
         wanted = f"{'≤' if criterion.at_most else '≥'} {criterion.wanted:g}"
         if measured is None:
-            rows.append([criterion.words, wanted, "not measured", "–"])
+            rows.append([criterion.words, wanted, "not measured", UNKNOWN])
         else:
             rows.append([criterion.words, wanted, f"{measured:.3f}", "yes" if criterion.holds(measured) else "no"])
     return Table(["criterion", "wanted", "measured", "holds"], rows)
 
 
 def compare(old: Plain, new: Plain) -> Table:
-    """New over old, for each case and number that both have; changes above 5 % are marked."""
+    """New over old, for each case and number that both have. Changes of times are marked above what is noise."""
     rows = []
+    noise = max(NOISE[found.get("kind", "cuda")] for found in (old, new))
     for name in [name for name in old["cases"] if name in new["cases"]]:
         before, after = old["cases"][name], new["cases"][name]
         for key, less_is_better in COMPARED.items():
             if before.get(key) and after.get(key):
                 change = after[key] / before[key]
                 better = (change < 1) == less_is_better
-                mark = "" if abs(change - 1) <= CHANGED else "better" if better else "worse"
+                small = abs(change - 1) <= (0 if key in EXACT else noise)
+                mark = "" if small else "better" if better else "worse"
                 both = (f"{numbers[key]:.6g}" for numbers in (before, after))
                 rows.append([name, key.replace("_", " "), *both, f"{change:.3f}", mark])
     if not rows:

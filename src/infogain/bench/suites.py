@@ -135,7 +135,7 @@ CRITERIA = (
     Criterion("· twice the context", 1.15, AT_MOST, ratio("forward_ms", "info-gain, wide", "greedy, wide")),
     Criterion("· sustained for a second", 1.15, AT_MOST, ratio("sustained_ms", "info-gain", "greedy")),
     Criterion("· and twice the context", 1.15, AT_MOST, ratio("sustained_ms", "info-gain, wide", "greedy, wide")),
-    Criterion("greedy step over reading every weight once", 1.4, AT_MOST, over_reading("ms_per_step", EACH)),
+    Criterion("greedy step over reading each matrix once", 1.4, AT_MOST, over_reading("ms_per_step", EACH)),
     Criterion("· the forward alone", 1.4, AT_MOST, over_reading("forward_ms", EACH)),
     Criterion("· the step over as many bytes of one buffer", 1.4, AT_MOST, over_reading("ms_per_step", "reading_ms")),
     Criterion("peak memory, N = 8 over greedy", 1.05, AT_MOST, ratio("peak_bytes", "info-gain", "greedy")),

@@ -87,16 +87,20 @@ def bench(
       infogain bench --compare before/bench.json after/bench.json
     """
     console = Console(highlight=False, markup=False)
+    given = {"suite": suite, "out": out, "profile": profile, "device": device, **flags}
     if compare:
+        alone("--compare", given)
         console.print(as_table(report.compare(*map(report.load, compare))))
         return
+    if profile:
+        alone("--profile", {"out": out})
     cases = chosen(suite, flags)
     make_folder(out, (report.FILE, PICTURE), overwrite)
     runner = Bench(device, decodes)
     if profile:
         check_file(profile, overwrite)
         runner.profile(next(iter(cases.values())), profile)
-        console.print(f"trace → {profile}", soft_wrap=True)
+        console.print(f"trace → {profile} (open it in ui.perfetto.dev or chrome://tracing)", soft_wrap=True)
         return
     with watch(len(cases)) as tell:
         found = run_cases(runner, cases, suite, out, tell)
@@ -122,11 +126,23 @@ def chosen(suite: str | None, flags: dict[str, Any]) -> dict[str, Case]:
     return named(cases)
 
 
+def alone(flag: str, others: dict[str, Any]) -> None:
+    if strange := [name for name, value in others.items() if value is not None]:
+        raise InputError(f"{flag} measures no cases; --{strange[0]} does not go with it. Drop one of them.")
+
+
 def show(console: Console, found: dict[str, Any]) -> None:
+    reasons: dict[str, list[str]] = {}
     for name, reason in found["skipped"].items():
-        console.print(f"{name}: skipped. {reason}", soft_wrap=True)
+        reasons.setdefault(reason, []).append(name)
+    for reason, names in reasons.items():
+        console.print(f"skipped: {'; '.join(names)}. {reason}", soft_wrap=True)
+    if found["cases"]:
+        console.print(report.heading(found), "", sep="\n", soft_wrap=True)
     for table in report.tables(found):
         console.print(as_table(table), "", sep="\n")
+    for line in report.warnings(found):
+        console.print(line, soft_wrap=True)
     if any(numbers["peak_bytes"] is None for numbers in found["cases"].values()):
         console.print("peak memory is counted on a GPU only.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from rich.table import Table
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
 from infogain.cli.layout import plain_table
-from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
@@ -45,10 +46,12 @@ def drift(
     """Report how far cached logits drift from exact ones.
 
     Every canvas of a decode is evaluated with the cache and without, by the number of tokens written since its block
-    opened; then the prompts are decoded again without a cache, from the same seeds.
+    opened; then the prompts are decoded again without a cache, from the same seeds. Where --cache is unset, a model
+    that has none by itself is given a dual one.
 
     \b
     Examples:
+      infogain drift "C24,13,6=31:" --length 18
       infogain drift "Why is the sky blue?" --model ./llada --length 128
       infogain drift --file prompts.txt --model ./dream --cache prefix --block 32 --out report
     """
@@ -56,6 +59,8 @@ def drift(
     asked = read_prompts(prompts, file)
     make_folder(out, ("drift.json", "drift.png"), overwrite)
     model = source.load()
+    if source.cache is None and getattr(model.model, "cache", None) == "none":  # a zoo model, which has none by itself
+        model = replace(source, name=source.name or DEFAULT, cache="dual").load()
     recipe = recipe_for(model, settings)
     job = completions(model, asked, length, chat, system)
     with watch(2 * masks(job, model) * recipe.sampler.copies, "decoding twice") as observe:

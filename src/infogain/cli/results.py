@@ -55,7 +55,9 @@ def results(
     check_file(out)
     chosen = [find_run(runs, name) for name in names] or list_runs(runs)
     if not chosen:
-        raise InputError(f"a folder of runs holds some with {RUN}; {runs} holds none. `infogain eval` makes them.")
+        raise InputError(
+            f"there must be runs in {runs}/, folders with {RUN}; it holds none. `infogain eval` makes them."
+        )
     show(console, narrow(chosen) if kind is None else listing(chosen), kind)
     if len(names) == 2:
         show_comparison(console, chosen[0], chosen[1], kind)
