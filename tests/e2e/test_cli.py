@@ -49,7 +49,7 @@ def recipe_of(*flags: str | Path) -> Recipe:
 
 
 def test_the_installed_command_runs_and_has_no_traceback() -> None:
-    call = [sys.executable, "-c", "from infogain.cli import main; main()"]
+    call = [sys.executable, "-m", "infogain"]
     version = subprocess.run([*call, "--version"], capture_output=True, text=True, check=True)
     assert version.stdout.split() == ["infogain,", "version", infogain.__version__]
     wrong = subprocess.run([*call, "samplers", "entropi"], capture_output=True, text=True, check=False)
