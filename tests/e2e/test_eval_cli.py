@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import infogain.zoo
+from infogain.cli.eval import describe
+from infogain.cli.model import Source
 from infogain.evals.runs import list_runs
 from tests.e2e.test_cli import ok, refused
 
@@ -65,6 +68,14 @@ def test_a_broken_file_is_named_before_a_model_is_looked_at(model: str, tmp_path
     if model != "zoo:tiny-reason":  # the zoo's counterparts are not read from files
         assert "gsm8k.jsonl, line 7: must be JSON" in refused("reproduce", "table2", "--only", "gsm8k", *flags)
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_folder_is_one_model_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(infogain.zoo.__file__).parent / "weights")
+    names = ("tiny-reason", "./tiny-reason", "./../weights/tiny-reason/")
+    one, two, three = (describe(Source(name, None, None, None, None)) for name in names)
+    assert one == two
+    assert one["fingerprint"] == three["fingerprint"]
 
 
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def eval_(
 def describe(source: Source) -> Plain:
     """The model in run.json."""
     name = source.name or DEFAULT
+    name = str(Path(name)) if Path(name).is_dir() else name  # ./dream is dream, and its runs are one
     loading = {"dtype": source.dtype, "cache": source.cache, "revision": source.revision}
     return {"name": name, "fingerprint": fingerprint(find_checkpoint(name, source.revision)), **loading}
 
