@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -186,8 +185,9 @@ def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
 def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width: int) -> None:
     """Kept from step to step where rows go in step and a step needs few numbers; what is handed out is a copy."""
     seed, start, step = (torch.tensor(x) for x in ([9, -4, 2**62], [8, 0, 3], steps))
-    column = start[:, None] + torch.arange(width)
-    z = cast("State", SimpleNamespace(seed=seed, start=start, step=step, column=column))
+    tokens, masked = torch.zeros(3, width, dtype=torch.int64), torch.ones(3, width, dtype=torch.bool)
+    draft = Draft(start, start, start, step, step, step, step, step.double(), seed, tokens, masked, tokens)
+    z, column = cast("State", draft), start[:, None] + torch.arange(width)  # what a model believes plays no part
     number = torch.arange(7)[:, None]
     expected = noise.gumbel(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None])
     for _ in range(2):

@@ -15,7 +15,7 @@ from infogain.canvas import block_columns
 from infogain.device import counting
 from infogain.marginals import Marginals
 from infogain.options import Options, Registry, option
-from infogain.state import Candidates, State, only
+from infogain.state import TABLE, Candidates, State, only
 
 Kind = Callable[..., Tensor]  # of noise
 STEPS, FEW = 8, 512  # steps whose noise is worked out at once, where a step needs but few numbers
@@ -105,11 +105,12 @@ def position_noise(z: State, n: int) -> Tensor:
 
 def _dice(kind: Kind, stream: int, z: State, n: int) -> Tensor:
     """A draw is named by its row's seed, the step in the block, the candidate and the canvas column. [R, N, W]"""
-    if z.seed.device.type == "cpu" and n * z.column.numel() <= FEW:
-        step = z.step.tolist()
-        if step.count(step[0]) == len(step):
-            names = tuple(z.seed.tolist()), tuple(z.start.tolist()), z.column.shape[1]
-            return _steps(kind, stream, step[0] // STEPS, n, *names)[step[0] % STEPS].clone()
+    if z.seed.device.type == "cpu" and n * z.masked.numel() <= FEW:
+        known = dict(zip(TABLE, map(tuple, z.table.tolist()), strict=True))
+        step, *others = known["step"]
+        if others.count(step) == len(others):
+            names = known["seed"], known["start"], z.masked.shape[1]
+            return _steps(kind, stream, step // STEPS, n, *names)[step % STEPS].clone()
     return kind(z.seed[:, None, None], stream, z.step[:, None, None], _numbers(n, z.seed.device), z.column[:, None])
 
 
