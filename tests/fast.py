@@ -87,7 +87,7 @@ def _margin(plain: Trace, fast: Trace, prompt: int) -> float:
     costs = [0.0]
     for one, two in zip(_steps(plain, prompt), _steps(fast, prompt), strict=False):
         if _choice(one, False) != _choice(two, False):
-            return min(_gap(row) for row in one)
+            return max(_gap(a, b) for a, b in zip(one, two, strict=True) if _choice([a], False) != _choice([b], False))
         if _choice(one, True) != _choice(two, True):
             return _lead(one)
         costs = [c.cost for row in one for c in row.candidates if c.kept]
@@ -113,7 +113,12 @@ def _lead(rows: list[Row]) -> float:
     return min(c.score for c in candidates if c.kept) - max(c.score for c in candidates if not c.kept)
 
 
-def _gap(row: Row) -> float:
-    """Between the two most certain columns: which of them a sampler proposes hangs on it."""
-    first, second, *_ = *sorted(row.entropy), math.inf
-    return second - first
+def _gap(one: Row, two: Row) -> float:
+    """In entropy, between the columns that a greedy sampler took here and there. Of no other proposal is it known how
+    close it was: tokens and look-ahead candidates are drawn, and must be the same."""
+    apart = {*one.candidates[0].columns} ^ {*two.candidates[0].columns}
+    if len(one.candidates) > 1 or not apart:
+        return math.inf
+    entropy = dict(zip(one.columns, one.entropy, strict=True))
+    taken = [entropy[column] for column in apart]
+    return max(taken) - min(taken)

@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{time.perf_counter() - began:6.1f} s  {name}: {what or 'done'}", flush=True)
 
     found = run_cases(bench, cases, options.suite, options.out, tell)
-    print(*map(report.as_text, report.tables(found)), *report.warnings(found), sep="\n\n")
+    if found["cases"]:
+        print(report.heading(found), *map(report.as_text, report.tables(found)), *report.warnings(found), sep="\n\n")
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -53,7 +53,7 @@ COMPARED = {
     "over_reading": True,
     "of_matmul_rate": False,
 }
-NOISE = {"cuda": 0.05, "cpu": 0.25}  # changes of a time up to that are none
+NOISE, CPU_NOISE = 0.05, 0.25  # changes of a time up to that are none
 EXACT = ("calls", "token_forwards", "kv_bytes")  # are counted and have none
 UNEVEN = 1.5  # a mean so far above the median: something else was going on
 
@@ -170,7 +170,7 @@ def criteria(runs: Mapping[str, Plain]) -> Table:
 def compare(old: Plain, new: Plain) -> Table:
     """New over old, for each case and number that both have. Changes of times are marked above what is noise."""
     rows = []
-    noise = max(NOISE[found.get("kind", "cuda")] for found in (old, new))
+    noise = NOISE if all(found.get("kind", "cuda") == "cuda" for found in (old, new)) else CPU_NOISE
     for name in [name for name in old["cases"] if name in new["cases"]]:
         before, after = old["cases"][name], new["cases"][name]
         for key, less_is_better in COMPARED.items():

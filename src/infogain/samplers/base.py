@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import torch
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from infogain import noise
 from infogain.canvas import block_columns
-from infogain.device import counting
+from infogain.device import counting, remembered
 from infogain.marginals import Marginals
 from infogain.options import Options, Registry, option
 from infogain.state import TABLE, Candidates, State, only
@@ -114,12 +113,12 @@ def _dice(kind: Kind, stream: int, z: State, n: int) -> Tensor:
     return kind(z.seed[:, None, None], stream, z.step[:, None, None], _numbers(n, z.seed.device), z.column[:, None])
 
 
-@lru_cache(maxsize=256)
+@remembered
 def _steps(
     kind: Kind, stream: int, part: int, n: int, seed: tuple[int, ...], start: tuple[int, ...], width: int
 ) -> Tensor:
     """The noise of several steps: on a CPU few numbers take about twice as long for eight steps as for one."""
-    with torch.inference_mode(False), torch.device("cpu"):
+    with torch.device("cpu"):
         row, column = torch.tensor(seed)[:, None, None], block_columns(torch.tensor(start), width)[:, None]
         step = torch.arange(part * STEPS, (part + 1) * STEPS)[:, None, None, None]
         return kind(row, stream, step, _numbers(n, row.device), column)
