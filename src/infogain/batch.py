@@ -6,6 +6,7 @@ the model has read it. Rows come and go at block ends only: a lane's next row ta
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -16,15 +17,16 @@ from torch import Tensor
 from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import ContractError
-from infogain.lane import Lane
+from infogain.lane import Group, Lane
 from infogain.marginals import Deferred, Marginals
-from infogain.models.base import BlockCausal, Denoiser, Masks, Past
+from infogain.models.base import Denoiser, GoesOn, Masks, Past
 from infogain.move import FLOATS, Move, Verdict
 from infogain.result import Result
 from infogain.run import Opening, Run
 from infogain.statistics import Spots
 from infogain.trace import StepEvent
 
+Openings = list[tuple[Run, Opening]]
 Logits = TypeVar("Logits", bound=Tensor | Deferred)
 
 
@@ -62,33 +64,43 @@ class Batch:
         run.admit(canvas, more.row_seeds)
 
     def open_blocks(self) -> None:
-        """One prefill for every row that stands at a block's start.
+        """One prefill for all rows that are read as a whole, after those that go on from what is kept."""
+        ways = defaultdict[int, Openings](list)
+        for run in self.runs:
+            for way, rows in run.part_openings(self._way):
+                ways[way].append((run, rows))
+        if ways:
+            self._widen(max(run.groups[g].width for each in ways.values() for run, rows in each for g in rows.members))
+        whole = ways.pop(0, None)
+        pasts = [self._past(going) for going in ways.values()]  # before any row of the context goes
+        for going in ways.values():
+            self._open(going, pasts.pop(0))
+        if whole:
+            self._open(whole, None)
 
-        A block-causal model goes on from what it keeps of rows that have finished a block, so those have their own.
+    def _way(self, group: Group) -> int:
+        """How a row that has finished a block opens the next one. Not 0: from what is kept, with others of its way.
+
+        What others do does not matter: a row is decoded as it would be alone.
         """
-        opening = [(run, rows) for run in self.runs for rows in run.openings]
-        if opening:
-            self._widen(max(run.groups[g].width for run, rows in opening for g in rows.members))
-        if self.model.attention_block is None:
-            self._open(opening, None)
-            return
-        going = [(run, rows) for run, rows in opening if rows.row is not None]
-        row = [rows.row for _, rows in going if rows.row is not None]
+        if self.model.attention_block is not None:
+            return 1
+        follows = group.now.start == group.kept + group.width
+        return group.width if follows and group.opened <= getattr(self.model, "refresh", 1) else 0
+
+    def _past(self, going: Openings) -> Past:
         groups = [run.groups[g] for run, rows in going for g in rows.members]
+        row = [rows.row for _, rows in going if rows.row is not None]
         known = all(run.sampler.beam == 1 for run, _ in going)  # a group is one row of the context
         places = [group.context[0] for group in groups] if known else None
-        kept = [group.kept for group in groups]
-        self._open(going, Past(self.context, torch.cat(row), kept, places) if row else None)
-        self._open([(run, rows) for run, rows in opening if rows.row is None], None)
+        return Past(self.context, torch.cat(row), [group.kept for group in groups], places)
 
-    def _open(self, opening: list[tuple[Run, Opening]], past: Past | None) -> None:
-        if not opening:
-            return
+    def _open(self, opening: Openings, past: Past | None) -> None:
         groups = [run.groups[g] for run, rows in opening for g in rows.members]
         canvas = Canvas.join(*(rows.canvas for _, rows in opening)).fit(max(group.length for group in groups))
         start = [group.now.start for group in groups]
         if past:
-            context, logits = cast("BlockCausal", self.model).append(canvas, start, self.width, past)
+            context, logits = cast("GoesOn", self.model).append(canvas, start, self.width, past)
             first_row = self._make_room()
         else:
             first_row = self._make_room()  # what nobody stands on any more goes before there is more
@@ -102,12 +114,14 @@ class Batch:
         else:
             self.context, self.canvas = context, canvas
         for group in groups:
-            group.columns = self.model.columns(group.length, group.now.start, group.width)
+            group.opened = group.opened if past else 1
+            kept = {"kept": group.kept} if past else {}
+            group.columns = self.model.columns(group.length, group.now.start, group.width, **kept)
         seen = 0
         for run, rows in opening:
             count = len(rows.members)
             own = groups[seen : seen + count]
-            run.count((g.number, g.columns[0] - (g.kept if past else 0)) for g in own)
+            run.count((g.number, g.columns[0]) for g in own)
             run.open_blocks(rows, p[seen : seen + count], first_row + seen)
             seen += count
 

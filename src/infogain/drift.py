@@ -21,6 +21,8 @@ from infogain.generate import Generation, collect, stream
 from infogain.job import Job
 from infogain.marginals import Marginals
 from infogain.models.backbone import Backbone
+from infogain.models.base import Past
+from infogain.models.context import BackboneContext
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.text import TextModel
@@ -55,6 +57,7 @@ class Drift:
     """The report. Texts are decoded twice from the same seeds, with the cache and without."""
 
     cache: str
+    refresh: int  # blocks that were opened from one reading
     by_age: dict[int, Plain]  # tokens written since the block opened -> means
     texts: int
     texts_changed: int
@@ -96,9 +99,18 @@ class Pair:
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[PairContext, Tensor]:
         context, logits = self.cached.prefill(canvas, start, width, end)
+        return self._beside(context, canvas, start, width, end), logits
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[PairContext, Tensor]:
+        context, logits = self.cached.append(canvas, start, width, past._replace(context=past.context.cached))
+        return self._beside(context, canvas, start, width, None), logits
+
+    def _beside(
+        self, context: BackboneContext, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None
+    ) -> PairContext:
         exact, _ = self.exact.prefill(canvas, start, width, end)
         _, masked = canvas.view(context.start, width)
-        return PairContext(context, exact, masked.sum(-1)), logits
+        return PairContext(context, exact, masked.sum(-1))
 
     def __call__(self, tokens: Tensor, context: PairContext, row: Tensor, most: int) -> Tensor:
         cached = self.cached(tokens, context.cached, row, most)
@@ -142,6 +154,7 @@ def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, ob
     changed = [sum(differences(a, b)) for a, b in zip(one, two, strict=True)]
     return Drift(
         cache=cached.cache,
+        refresh=cached.refresh,
         by_age={age: pair.by_age[age].means() for age in sorted(pair.by_age)},
         texts=len(one),
         texts_changed=sum(count > 0 for count in changed),

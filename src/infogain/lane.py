@@ -99,6 +99,7 @@ class Group:
     now: Block = Block(0, 0, 0)
     columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
     kept: int = 0  # where the block before began
+    opened: int = 0  # blocks since the row was last read as a whole, the present one included
     filled: int = 0  # masks of the present block
     steps: int = 0  # taken, over all blocks
     context: list[int] = field(default_factory=list)  # rows of the context its hypotheses stand on
@@ -111,6 +112,7 @@ class Group:
     def next_block(self) -> None:
         self.kept = self.now.start
         self.now, self.filled = self.blocks.popleft(), 0
+        self.opened += 1
 
     def stop(self) -> int:
         """An EOS in the present block: what lies right of it is skipped. Returns the masks skipped."""

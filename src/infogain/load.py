@@ -37,6 +37,7 @@ def load(
     revision: str | None = None,
     engine: str | None = None,
     ceiling: float | None = None,
+    refresh: int | None = None,
 ) -> TextModel:
     """A checkpoint and its tokenizer: `model, tokenizer = infogain.load("GSAI-ML/LLaDA-8B-Instruct")`.
 
@@ -46,6 +47,8 @@ def load(
     cache     "dual" (the default), "prefix" or "none"; block-causal models have an exact one of their own
     revision  of a hub id: a branch, tag or commit
     engine    "eager" or "graphs" (steps recorded as CUDA graphs); unset: graphs on a GPU, eager elsewhere
+    refresh   blocks that are opened from one reading of the whole row, where dual and prefix caches read it for each
+              (the default, 1): faster, above all in batches, and further from exact; `infogain drift` measures it
     ceiling   GiB that a forward's activations and logits may take besides weights and cache; unset: what they need
 
     LLaDA, Dream, DiffuCoder, SDAR, TraDo and MMaDA run on the package's own backbone; masked LMs such as BERT through
@@ -53,7 +56,7 @@ def load(
     """
     folder, kind, place = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
     if is_masked_lm(Config(folder)):
-        for option, value in (("cache", cache), ("engine", engine), ("ceiling", ceiling)):
+        for option, value in (("cache", cache), ("engine", engine), ("ceiling", ceiling), ("refresh", refresh)):
             if value is not None:
                 raise InputError(
                     f"a masked LM of transformers runs without a {option}; got {option}={value!r}. Leave it unset."
@@ -63,8 +66,8 @@ def load(
     checkpoint = Checkpoint.read(folder)
     words = _words(checkpoint)
     if isinstance(words, Alphabet):  # of the zoo: short canvases, so nothing is cached unless asked for
-        return TextModel(checkpoint.model(kind or torch.float32, place, cache or "none", engine, ceiling), words)
-    return TextModel(checkpoint.model(kind, place, cache, engine, ceiling), words)
+        kind, cache = kind or torch.float32, cache or "none"
+    return TextModel(checkpoint.model(kind, place, cache, engine, ceiling, refresh), words)
 
 
 def load_words(name: str | Path, revision: str | None = None) -> Tokenizer:

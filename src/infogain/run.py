@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
@@ -14,7 +14,7 @@ from infogain import noise
 from infogain.canvas import Canvas
 from infogain.device import counting, upload
 from infogain.errors import ContractError, NumericsError
-from infogain.lane import Lane
+from infogain.lane import Group, Lane
 from infogain.marginals import Marginals
 from infogain.move import PROMISES, Move, Verdict, distinct
 from infogain.queue import Queue
@@ -63,6 +63,16 @@ class Run:
         """More rows, which `Batch.admit` has checked."""
         self.queue.admit(canvas, seeds)
         self._fill()
+
+    def part_openings(self, way: Callable[[Group], int]) -> list[tuple[int, Opening]]:
+        """Rows that are to open a block, by the way they do; 0 where there is no block before it."""
+        parts = []
+        for opening in self.openings:
+            ways = [0 if opening.row is None else way(self.groups[g]) for g in opening.members]
+            for one in dict.fromkeys(ways):
+                parts.append((one, opening.take([h for h, other in enumerate(ways) if other == one])))
+        self.openings = [opening for _, opening in parts]
+        return parts
 
     def count(self, ran: Iterable[tuple[int, int]]) -> None:
         """Note a forward: which groups' rows took part, and the columns they ran."""

@@ -90,9 +90,11 @@ def test_the_host_waits_once_per_step(
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
-@pytest.mark.parametrize(("family", "cache"), CASES)
-def test_a_backbone_adds_no_wait(family: str, cache: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = model_of(family, cache, torch.float32)
+@pytest.mark.parametrize(("family", "cache", "refresh"), [(*case, None) for case in CASES] + [("dream", "dual", 2)])
+def test_a_backbone_adds_no_wait(
+    family: str, cache: str | None, refresh: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(family, cache, torch.float32, refresh)
     model.transformer.to(CUDA)
     lanes = [Lane(canvas_of(), Recipe(make("info-gain", n=4), TokensPerStep(1), block=4), at_once=3)]
     steps, waits = steps_and_waits(model, lanes, monkeypatch)

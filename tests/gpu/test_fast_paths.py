@@ -178,13 +178,15 @@ def test_engines_give_the_logits_of_the_plain_path(family: str) -> None:
             assert torch.allclose(one, two, atol=1e-4)
 
 
-@pytest.mark.parametrize("family", SPECS)
+READS = [(family, refresh) for family in SPECS for refresh in ([None] if SPECS[family].block else [None, 3])]
+
+
+@pytest.mark.parametrize(("family", "refresh"), READS)
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.name)
-def test_engines_decode_as_the_plain_path(family: str, sampler: Sampler) -> None:
+def test_engines_decode_as_the_plain_path(family: str, refresh: int | None, sampler: Sampler) -> None:
     """At every call the same logits; the same tokens wherever a decision has a margin."""
-    plain = random_backbone(SPECS[family])
-    plain.transformer.cuda()
-    model = Backbone(plain.transformer, engine="graphs")
+    transformer = random_backbone(SPECS[family]).transformer.cuda()
+    plain, model = (Backbone(transformer, engine=engine, refresh=refresh) for engine in ("eager", "graphs"))
     both = Compared(plain, model, within=1e-4)
     block = None if SPECS[family].block else 16
     one, two, three = (infogain.decode(m, canvas(), sampler, block=block, seed=7) for m in (plain, model, both))

@@ -18,6 +18,7 @@ from infogain.models.backbone import CACHES, Backbone, random_backbone
 from infogain.models.base import Past
 from infogain.models.spec import Spec
 from infogain.samplers import Sampler, make
+from infogain.schedule import TokensPerStep
 from tests.cases import ALL, label, rows, same_tokens
 
 BASE = Spec(
@@ -30,13 +31,16 @@ SPECS = {
     "tied": replace(BASE, family="tied", tied=True, kv_heads=1),
 }
 CASES = [(family, cache) for family in SPECS for cache in ([None] if SPECS[family].block else CACHES)]
+FROZEN = [(family, cache) for family, cache in CASES if cache in ("prefix", "dual")]
 WIDTH = 4
 
 
-def model_of(family: str, cache: str | None, dtype: torch.dtype = torch.float64) -> Backbone:
-    model = random_backbone(SPECS[family], cache=cache)
+def model_of(
+    family: str, cache: str | None, dtype: torch.dtype = torch.float64, refresh: int | None = None, layers: int = 2
+) -> Backbone:
+    model = random_backbone(replace(SPECS[family], layers=layers), cache=cache)
     model.transformer.to(dtype)
-    return model
+    return Backbone(model.transformer, cache, refresh=refresh)
 
 
 def canvas_of(mask: int = BASE.mask_id) -> Canvas:
@@ -248,8 +252,100 @@ def test_appending_runs_the_finished_block_and_the_next_one() -> None:
     assert result.token_forwards.tolist() == [8 + 8 + 6], "the prompt with the first block, then two blocks at a time"
 
 
+@pytest.mark.parametrize(("family", "cache"), FROZEN)
+def test_going_on_reads_what_a_prefill_reads_where_nothing_has_changed(family: str, cache: str) -> None:
+    """The finished block stood there when the row was read, so all that was kept is as it would be read anew."""
+    model = model_of(family, cache)
+    canvas = Canvas.infill([[1, 2, 3, 4, 5, 6, *[23] * 5, 7], [8, 9, 10, 11, 12, *[23] * 5]], BASE.mask_id)
+    before, start, width = [2, 1], [6, 5], 4
+    context, _ = model.prefill(canvas, before, width)
+    after, logits = model.append(canvas, start, width, Past(context, torch.tensor([0, 1]), before))
+    anew, expected = model.prefill(canvas, start, width)
+    assert torch.allclose(logits, expected, atol=1e-9)
+    row = torch.tensor([1, 0, 0])
+    tokens = torch.randint(0, 20, (3, width))
+    assert torch.allclose(model(tokens, after, row, 2), model(tokens, anew, row, 2), atol=1e-9)
+    assert model.columns(12, 6, width, kept=2)[0] == (10 if cache == "prefix" else 8)
+
+
+@pytest.mark.parametrize(("family", "cache"), FROZEN)
+@pytest.mark.parametrize("sampler", ALL[::4], ids=label)
+def test_with_one_layer_nothing_goes_stale(sampler: Sampler, family: str, cache: str) -> None:
+    """A key hangs on its own token alone there: a finished block that is stored rightly is all that has changed."""
+    once, always = (model_of(family, cache, refresh=refresh, layers=1) for refresh in (9, 1))
+    for block in (2, 3):
+        one, two = (infogain.decode(model, canvas_of(), sampler, block=block, seed=4) for model in (once, always))
+        assert same_tokens(one.tokens, two.tokens)
+        assert torch.allclose(one.cumulative_entropy, two.cumulative_entropy, atol=1e-9)
+        assert (one.token_forwards <= two.token_forwards).all()
+        assert one.token_forwards.sum() < two.token_forwards.sum()
+
+
+@pytest.mark.parametrize("refresh", [2, 9])
+@pytest.mark.parametrize(("family", "cache"), FROZEN)
+@pytest.mark.parametrize("sampler", ALL[::4], ids=label)
+def test_a_row_that_goes_on_does_so_as_it_would_alone(sampler: Sampler, family: str, cache: str, refresh: int) -> None:
+    """Beside rows that are read anew, rows of other lanes with wider blocks, and rows that wait for a place."""
+    model, canvas = model_of(family, cache, refresh=refresh), canvas_of()
+    lane = infogain.Lane(canvas, infogain.Recipe(sampler, TokensPerStep(2), 3), range(4), at_once=3)
+    wider = infogain.Lane(rows(canvas, [2, 0]), infogain.Recipe(make("ar"), block=5))
+    together = infogain.decode_lanes(model, [lane, wider])[0]
+    for i in range(4):
+        alone = infogain.decode(model, rows(canvas, [i]), sampler, schedule=2, block=3, seeds=[i])
+        assert same_tokens(alone.tokens[0], together.tokens[i])
+        assert alone.token_forwards[0] == together.token_forwards[i]
+
+
+class Openings:
+    """Notes how rows open their blocks: those that are read as a whole, and those that go on."""
+
+    def __init__(self, model: Backbone) -> None:
+        self.model, self.read, self.went_on = model, list[int](), list[int]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None) -> Any:
+        self.read += start
+        return self.model.prefill(canvas, start, width, end)
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> Any:
+        self.went_on += start
+        return self.model.append(canvas, start, width, past)
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        logits: Tensor = self.model(tokens, context, row, most)
+        return logits
+
+
+def test_every_so_many_blocks_and_after_gaps_the_row_is_read_anew() -> None:
+    canvas = Canvas.from_prompts([[1, 2, 3]], 12, BASE.mask_id)
+    for refresh, read in ((None, [3, 5, 7, 9, 11, 13]), (2, [3, 7, 11]), (4, [3, 11]), (9, [3])):
+        model = Openings(model_of("llada", "dual", refresh=refresh))
+        result = infogain.decode(model, canvas, "entropy", block=2)
+        assert model.read == read
+        assert sorted(model.read + model.went_on) == [3, 5, 7, 9, 11, 13]
+        assert result.token_forwards[0] == 15 * len(read) + 4 * (6 - len(read)) + 6 * 2  # openings, and a step each
+    holes = Openings(model_of("llada", "dual", refresh=9))
+    infogain.decode(holes, Canvas.infill([[1, 23, 23, 2, 3, 4, 23, 23, 23, 23, 5]], 23), "entropy", block=2)
+    assert (holes.read, holes.went_on) == ([1, 5], [7, 9])  # blocks begin at the first mask
+    shuffled = Openings(model_of("llada", "dual", refresh=9))
+    infogain.decode(shuffled, canvas, "entropy", block=2, order="random", seed=1)
+    assert shuffled.read[0] != 3
+    assert sorted(shuffled.read + shuffled.went_on) == [3, 5, 7, 9, 11, 13]
+    assert all(start - 2 in shuffled.read + shuffled.went_on for start in shuffled.went_on)
+
+
 def test_policies_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OptionError, match="block-causal and its cache is exact"):
         random_backbone(SPECS["sdar"], cache="dual")
     with pytest.raises(UnknownName, match="Did you mean 'prefix'"):
         random_backbone(SPECS["llada"], cache="prefx")
+    for family, cache, refresh, why in (
+        ("sdar", None, 2, "block-causal"),
+        ("llada", "none", 2, "keeps nothing"),
+        ("llada", "dual", 0, "at least 1"),
+        ("llada", "dual", True, "at least 1"),
+    ):
+        with pytest.raises(OptionError, match=why):
+            model_of(family, cache, refresh=refresh)

@@ -22,16 +22,17 @@ from infogain.models.engine import ROWS
 from infogain.samplers import Sampler, make
 from infogain.statistics import Spots
 from tests.fast import Compared, closest
-from tests.laws.test_backbone import BASE, CASES, SPECS, canvas_of, model_of
+from tests.laws.test_backbone import BASE, CASES, FROZEN, SPECS, canvas_of, model_of
 
 SAMPLERS = [make("entropy"), make("klass"), make("info-gain", gamma=1.0), make("info-gain-beam", width=2, n=3)]
 CACHED = [case for case in CASES if case[1] != "none"]
 WIDTH = 4
 
 
-def fast(model: Backbone, **options: float) -> Backbone:
+def fast(model: Backbone, ceiling: float | None = None) -> Backbone:
     cache = None if model.attention_block else model.cache
-    return Backbone(model.transformer, cache, "graphs", **options)
+    refresh = model.refresh if model.refresh > 1 else None
+    return Backbone(model.transformer, cache, "graphs", ceiling, refresh)
 
 
 def opened(model: Backbone, canvas: Canvas, start: Sequence[int]) -> tuple[BackboneContext, Tensor, Tensor]:
@@ -69,6 +70,19 @@ def test_every_call_of_a_decode_has_the_logits_of_the_plain_path(family: str, ca
     one, two = (infogain.decode(model, canvas_of(), SAMPLERS[-1], block=block, seed=5) for model in (plain, both))
     assert both.calls > 5
     assert closest(one, two) == []
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.name)
+@pytest.mark.parametrize(("family", "cache"), FROZEN)
+def test_rows_go_on_in_the_buffers_as_they_do_outside(family: str, cache: str, sampler: Sampler) -> None:
+    plain = model_of(family, cache, refresh=3)
+    recorded = fast(plain)
+    assert recorded.engine is not None
+    for canvas in (canvas_of(), Canvas.from_prompts([[1, 2, 3], [4, 5, 6]], 14, BASE.mask_id)):
+        both = Compared(plain, recorded, within=1e-9)
+        one, two = (infogain.decode(model, canvas, sampler, block=2, seed=5) for model in (plain, both))
+        assert closest(one, two) == []
+    assert any(key[0] == "next block" for key in recorded.engine.recorded) == (sampler.beam == 1)
 
 
 @pytest.mark.parametrize(("family", "cache"), CACHED)

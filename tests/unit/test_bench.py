@@ -26,6 +26,8 @@ from infogain.bench.page import build as build_page
 from infogain.bench.plot import draw
 from infogain.bench.shapes import SHAPES, make_transformer, random_transformer
 from infogain.bench.suites import CRITERIA, TRAINED_BYPASS, verdict
+from infogain.bench.timed import Log, Timed
+from infogain.canvas import Canvas
 from infogain.cli import main
 from infogain.models.spec import Spec
 from infogain.samplers import Entropy, InfoGain, InfoGainBeam
@@ -93,6 +95,32 @@ def test_beams_and_batches_keep_a_cache_for_each_row(bench: Bench) -> None:
     found = bench.run(replace(CASE, sampler=InfoGainBeam(gamma=1.0, n=2, width=3), batch=2))
     assert found["kv_bytes"] == 6 * 4 * SHAPES["tiny"].cached(32)
     assert found["tokens"] == 2 * 16  # of what is returned
+
+
+def test_a_row_may_be_read_less_often(bench: Bench) -> None:
+    greedy = replace(CASE, sampler=Entropy())
+    often, once = bench.run(greedy), bench.run(replace(greedy, refresh=2))
+    assert once["token_forwards"] == often["token_forwards"] - 32 + 16  # the second block opens with two blocks run
+    assert once["calls"] == often["calls"]
+    with pytest.raises(OptionError, match="keeps nothing"):
+        replace(CASE, cache=CANVAS, refresh=2)
+    with pytest.raises(OptionError, match="refresh must be at least 1"):
+        replace(CASE, refresh=0)
+
+
+def test_a_decode_that_recorded_something_is_timed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = replace(CASE, engine="graphs")
+    model = build(case, make_transformer("tiny", CPU))
+    canvas, seeds = make_canvas(case, model.model.transformer), list[int]()
+
+    def counted(model: Timed, canvas: Canvas, case: Case, seed: int) -> Log:
+        seeds.append(seed)
+        return play(model, canvas, case, seed)
+
+    monkeypatch.setattr(measure, "play", counted)
+    for seed in (3, 3):
+        assert measure.play_steadily(model, canvas, case, seed).result is not None
+    assert seeds == [3, 3, 3]
 
 
 def test_a_block_causal_shape_is_timed_on_its_own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +232,7 @@ def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
     for n, name in ((8, "info-gain"), (16, "info-gain, n=16"), (32, "info-gain, n=32")):
         runs[name]["peak_bytes"] = 1000 + 5 * n
     runs["info-gain, canvas"]["ms_per_step"] = 70.0
-    for name in ("greedy, batch", "info-gain, batch, bypass", "block-causal, batch"):
+    for name in (*(name for name in runs if name.endswith(", batch")), "info-gain, batch, bypass"):
         runs[name] |= {"step_tokens_per_s": 2000.0, "tokens_per_s": 1800.0}
     for name, numbers in changed.items():
         runs[name] |= numbers

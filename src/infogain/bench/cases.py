@@ -27,6 +27,7 @@ class Case:
     block: int = 16
     batch: int = 1
     cache: str | None = None  # "dual", "prefix", "none", "canvas"; unset: what the model does by itself
+    refresh: int | None = None  # blocks opened from one reading of the canvas; unset: 1
     context: int = 512  # columns of the canvas outside the block: what a dual cache holds
     length: int = 48  # columns generated
     steps: int | None = None  # stop after so many; unset: decode to the end
@@ -35,7 +36,7 @@ class Case:
     text: str | None = None  # of every prompt, for a model with a tokenizer; unset: random tokens
 
     def __post_init__(self) -> None:
-        for name in ("k", "block", "batch", "length", "steps"):
+        for name in ("k", "block", "batch", "length", "steps", "refresh"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise OptionError(f"{name} must be at least 1; got {value}.")
         if self.engine not in (ENGINE, *ENGINES):
@@ -44,6 +45,8 @@ class Case:
             raise UnknownName("cache", self.cache, known)
         if self.cache == CANVAS and self.engine != ENGINE:
             raise OptionError(f"cache {CANVAS!r} runs without an engine; leave it unset, got {self.engine!r}.")
+        if self.cache == CANVAS and self.refresh is not None:
+            raise OptionError(f"cache {CANVAS!r} keeps nothing to go on from; leave refresh unset, got {self.refresh}.")
         if self.prompt < 1:
             raise OptionError(
                 f"a prompt needs a column: context + block must exceed length; got {self.context} + {self.block} "

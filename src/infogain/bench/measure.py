@@ -44,7 +44,7 @@ def build(case: Case, transformer: Transformer) -> Timed:
     device = transformer.norm.weight.device
     engine = default_engine(device) if case.engine == ENGINE else case.engine
     cache = case.cache or ("none" if case.shape.startswith(ZOO) else None)  # as `load` has it
-    return TimedMasks(Backbone(transformer, cache, engine))
+    return TimedMasks(Backbone(transformer, cache, engine, refresh=case.refresh))
 
 
 class Bench:
@@ -76,7 +76,7 @@ class Bench:
         play(model, canvas, case)  # with an empty pool: the peak is its own, and later ones ask for no memory
         used, before = memory.read(model.device), memory.calls(model.device)
         say("decoding")
-        logs = [play(model, canvas, case, seed) for seed in range(1, 1 + self.decodes)]
+        logs = [play_steadily(model, canvas, case, seed) for seed in range(1, 1 + self.decodes)]
         asked = memory.calls(model.device) - before
         say("the forward alone")
         forward = forward_alone(model, canvas, case)
@@ -159,6 +159,18 @@ def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
     except Enough as enough:
         log.result = (enough.partial or [None])[0]
     return log
+
+
+def play_steadily(model: Timed, canvas: Canvas, case: Case, seed: int) -> Log:
+    """One decode in which nothing is recorded: a bypass may bring a number of candidates that no other seed had."""
+    known = recordings(model)
+    log = play(model, canvas, case, seed)
+    return log if recordings(model) == known else play(model, canvas, case, seed)
+
+
+def recordings(model: Timed) -> int:
+    engine = getattr(model.model, "engine", None)
+    return len(engine.recorded) if engine else 0
 
 
 @torch.inference_mode()

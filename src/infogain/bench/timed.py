@@ -12,7 +12,7 @@ from torch import Tensor
 from infogain.bench.clock import Span
 from infogain.canvas import Canvas
 from infogain.marginals import Deferred
-from infogain.models.base import BlockCausal, Past
+from infogain.models.base import GoesOn, Past
 from infogain.result import Result
 from infogain.statistics import Spots
 from infogain.trace import StepEvent
@@ -74,10 +74,8 @@ class Timed:
         self.model, self.log = model, Log()
         self.mask_id, self.vocab_size = model.mask_id, model.vocab_size
         self.attention_block, self.device = model.attention_block, model.device
-
-    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
-        found: tuple[int, int] = self.model.columns(length, start, width)
-        return found
+        self.refresh = getattr(model, "refresh", 1)
+        self.columns = model.columns
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
@@ -85,7 +83,7 @@ class Timed:
         return self._open(lambda: self.model.prefill(canvas, start, width, end))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
-        model: BlockCausal = self.model
+        model: GoesOn = self.model
         return self._open(lambda: model.append(canvas, start, width, past))
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:

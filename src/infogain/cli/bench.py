@@ -37,7 +37,7 @@ class Several(click.ParamType[tuple[Any, ...]]):
 
 
 OPTIONS = ("n", "gamma", "width", "bypass")  # of samplers
-SETTINGS = ("k", "block", "batch", "cache", "context", "length", "engine")  # of cases
+SETTINGS = ("k", "block", "batch", "cache", "refresh", "context", "length", "engine")  # of cases
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -53,6 +53,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--block", type=Several(int), help="[default: 16]")
 @click.option("--batch", type=Several(int), help="prompts decoded together  [default: 1]")
 @click.option("--cache", type=Several(str), help="dual, prefix, none, or canvas: none, and logits of every column")
+@click.option("--refresh", type=Several(int), help="blocks opened from one reading of the whole row  [default: 1]")
 @click.option("--context", type=Several(int), help="columns outside the block: prompt + length − block  [default: 512]")
 @click.option("--length", type=Several(int), help="columns to generate  [default: 48]")
 @click.option("--engine", type=Several(str), help="eager or graphs; unset: graphs on a GPU, eager elsewhere")

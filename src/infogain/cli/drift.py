@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,7 +12,7 @@ from rich.table import Table
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
 from infogain.cli.layout import plain_table
-from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
+from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
@@ -53,14 +52,13 @@ def drift(
     Examples:
       infogain drift "C24,13,6=31:" --length 18
       infogain drift "Why is the sky blue?" --model ./llada --length 128
+      infogain drift "Why is the sky blue?" --model ./llada --length 128 --refresh 4
       infogain drift --file prompts.txt --model ./dream --cache prefix --block 32 --out report
     """
     settings.over(Recipe())
     asked = read_prompts(prompts, file)
     make_folder(out, ("drift.json", "drift.png"), overwrite)
-    model = source.load()
-    if source.cache is None and getattr(model.model, "cache", None) == "none":  # a zoo model, which has none by itself
-        model = replace(source, name=source.name or DEFAULT, cache="dual").load()
+    model = source.cached.load()
     recipe = recipe_for(model, settings)
     job = completions(model, asked, length, chat, system)
     with watch(2 * masks(job, model) * recipe.sampler.copies, "decoding twice") as observe:
@@ -86,8 +84,9 @@ def table(report: Drift) -> Table:
 
 
 def summary(report: Drift) -> str:
+    read = f" (rows read every {report.refresh} blocks)" if report.refresh > 1 else ""
     return (
-        f"Against no cache, {report.cache} changed {report.texts_changed} of {report.texts} texts and "
+        f"Against no cache, {report.cache}{read} changed {report.texts_changed} of {report.texts} texts and "
         f"{report.tokens_changed} of {report.tokens} tokens (same seeds)."
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ from rich.console import Console
 from infogain.cli.flags import Flag, Settings
 from infogain.errors import InputError
 from infogain.generate import as_recipe, default_recipe
-from infogain.load import DTYPES, load
+from infogain.load import DTYPES, ZOO, load
 from infogain.models.backbone import CACHES
 from infogain.models.engine import ENGINES
 from infogain.recipe import Recipe
@@ -23,6 +23,7 @@ CACHE_HELP = (
     "columns whose keys and values are kept between steps; unset: dual, for zoo models none; "
     "block-causal models and masked LMs take none of these"
 )
+REFRESH_HELP = "blocks opened from one reading of the whole row, with --cache dual or prefix; unset: 1, the most exact"
 DEFAULT = "zoo:tiny-reason"
 ANY_MODEL = "folder, hub id, or the small model that comes with the package"
 CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
@@ -30,6 +31,7 @@ FLAGS = [
     click.option("--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="of the weights; unset: what the files hold"),
     click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
     click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
+    click.option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP),
     click.option("--engine", metavar=f"[{'|'.join(ENGINES)}]", help="how a GPU is driven; unset: graphs there"),
     click.option("--ceiling", type=float, metavar="GIB", help="memory a forward's activations and logits may take"),
     click.option("--revision", help="of a hub id: branch, tag or commit"),
@@ -47,13 +49,20 @@ class Source:
     revision: str | None
     engine: str | None = None
     ceiling: float | None = None
+    refresh: int | None = None
+
+    @property
+    def cached(self) -> Source:
+        """With the paper's dual cache, which a model of the zoo has only where it is asked for."""
+        zoo = (self.name or DEFAULT).startswith(ZOO)
+        return replace(self, cache="dual") if zoo and self.cache is None else self
 
     def load(self) -> TextModel:
         if self.name is None:
             click.echo(f"model: {DEFAULT}, which comes with the package; --model names another", err=True)
         name = DEFAULT if self.name is None else self.name
         with Console(stderr=True).status(f"loading {name}"):
-            return load(name, self.dtype, self.device, self.cache, self.revision, self.engine, self.ceiling)
+            return load(name, **{key: value for key, value in vars(self).items() if key != "name"})
 
 
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,17 +84,9 @@ def _name(text: str, default: str | None) -> Flag:
 
 def _sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
-    def sourced(
-        name: str | None,
-        dtype: str | None,
-        device: str | None,
-        cache: str | None,
-        revision: str | None,
-        engine: str | None,
-        ceiling: float | None,
-        **rest: Any,
-    ) -> Any:
-        return command(source=Source(name, dtype, device, cache, revision, engine, ceiling), **rest)
+    def sourced(**given: Any) -> Any:
+        source = {field.name: given.pop(field.name) for field in fields(Source)}
+        return command(source=Source(**source), **given)
 
     flagged: Callable[..., Any] = sourced
     for flag in reversed(FLAGS):

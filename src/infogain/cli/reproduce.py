@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -78,7 +77,8 @@ def reproduce(
     beside = table.beside(name, beside)
     if not name.startswith(ZOO):
         check([load_task(column.task, allow_unsafe) for column in table.columns], data)
-    model, source = load(source, name)
+    source = source.cached
+    model = source.load()
     small = isinstance(model.tokenizer, Alphabet)
     length = table.models[beside].length if beside and not small else None
     asked = {"seeds": seeds or (1 if small else SEEDS), "limit": limit, "length": length}
@@ -93,13 +93,6 @@ def reproduce(
     console.print(in_terminal(table_of(found)))
     for line in [*notes(found), f"{title} → {', '.join(map(str, save(found, out)))}"]:
         console.print(line, soft_wrap=True)
-
-
-def load(source: Source, name: str) -> tuple[TextModel, Source]:
-    """With the paper's dual cache, which a model of the zoo has only where it is asked for."""
-    if source.cache is None and name.startswith(ZOO):
-        source = replace(source, cache="dual")
-    return source.load(), source
 
 
 def check_asked(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None, frequencies: str | None) -> None:

@@ -36,12 +36,11 @@ def _look(q, k, v, seen, scale, m, mass, acc, PRECISION: tl.constexpr):
 def _attend(
     q, k, v, far_k, far_v, window, live, out, log_mass, scale,
     q_row, q_column, q_head, k_row, k_column, k_head, v_row, v_column, v_head,
-    far_row, far_head, far_column, rows, heads, pieces,
-    Q: tl.constexpr, OWN: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, KEYS: tl.constexpr,
-    BLOCK: tl.constexpr, SPLIT: tl.constexpr, PRECISION: tl.constexpr,
+    far_row, far_head, far_column, rows, pieces, each,
+    Q: tl.constexpr, OWN: tl.constexpr, KV: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr,
+    KEYS: tl.constexpr, BLOCK: tl.constexpr, SPLIT: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    b, kv = tl.program_id(0) // (heads // GROUP), tl.program_id(0) % (heads // GROUP)
-    piece = tl.program_id(2)
+    b, kv, piece = tl.program_id(0) // KV, tl.program_id(0) % KV, tl.program_id(2)
     row, first = tl.load(window + b * 4), tl.load(window + b * 4 + 1)
     last, limit = tl.load(window + b * 4 + 2), tl.load(window + b * 4 + 3)
     line = tl.program_id(1) * TILE + tl.arange(0, TILE)  # a query: a head of the group, and a column
@@ -56,9 +55,11 @@ def _attend(
 
     tiles = tl.cdiv(limit, KEYS) + 1  # the last one: the row's own columns
     base = row.to(tl.int64) * far_row + kv * far_head
-    for tile in range(piece * tiles // pieces, tl.minimum(tiles - 1, (piece + 1) * tiles // pieces)):
+    begin = ((piece * tiles + 0.5) * each).to(tl.int32)  # piece · tiles / pieces: a division takes longer
+    end = (((piece + 1) * tiles + 0.5) * each).to(tl.int32)
+    for tile in range(begin, tl.minimum(tiles - 1, end)):
         far = tile * KEYS + tl.arange(0, KEYS)
-        seen = (far < limit) & ((far < first) | (far >= last))
+        seen = (far < limit) & ((far - first).to(tl.uint32) >= (last - first).to(tl.uint32))  # outside first to last
         place = far[:, None] * far_column + d[None]
         keys = tl.load(far_k + base + place, mask=(far < limit)[:, None], other=0.0)
         values = tl.load(far_v + base + place, mask=(far < limit)[:, None], other=0.0)
@@ -74,8 +75,9 @@ def _attend(
         m, mass, acc = _look(query, keys, values, seen_by, scale, m, mass, acc, PRECISION)
 
     safe = tl.maximum(mass, 1e-30)
-    spot = ((piece * rows + b).to(tl.int64) * Q + column) * heads + head  # [pieces, B, Q, H]
-    tl.store(out + spot[:, None] * D + d[None], (acc / safe[:, None]).to(out.dtype.element_ty), mask=real[:, None])
+    spot = ((piece * rows + b).to(tl.int64) * Q + column) * (KV * GROUP) + head  # [pieces, B, Q, H]
+    mixed = (acc * (1 / safe)[:, None]).to(out.dtype.element_ty)
+    tl.store(out + spot[:, None] * D + d[None], mixed, mask=real[:, None])
     if SPLIT:
         tl.store(log_mass + spot, m + tl.log2(safe), mask=real)
 
@@ -99,7 +101,7 @@ def _merge(parts, log_mass, out, total, pieces, ROOM: tl.constexpr, LINES: tl.co
         mixed += share[:, None] * part.to(tl.float32)
         whole += share
     place = line[:, None].to(tl.int64) * D + d[None]
-    tl.store(out + place, (mixed / whole[:, None]).to(out.dtype.element_ty), mask=(line < total)[:, None])
+    tl.store(out + place, (mixed * (1 / whole)[:, None]).to(out.dtype.element_ty), mask=(line < total)[:, None])
 
 
 def plan(groups: int, lines: int, columns: int) -> tuple[int, int, int]:
@@ -139,9 +141,9 @@ def attend_candidates(
     log_mass = out.new_empty(parts.shape[:-1] if pieces > 1 else (1,), dtype=torch.float32)
     _attend[(rows * kv, tiles, pieces)](
         q, k, v, far_k, far_v, window, live, parts, log_mass, dim**-0.5 * LOG2_E,
-        *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, heads, pieces,
-        Q=columns, OWN=max(16, triton.next_power_of_2(columns)), GROUP=heads // kv, D=dim, TILE=tile, KEYS=KEYS,
-        BLOCK=block, SPLIT=pieces > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
+        *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, pieces, 1 / pieces,
+        Q=columns, OWN=max(16, triton.next_power_of_2(columns)), KV=kv, GROUP=heads // kv, D=dim, TILE=tile,
+        KEYS=KEYS, BLOCK=block, SPLIT=pieces > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
         num_warps=4, num_stages=stages(q),
     )  # fmt: skip
     if pieces > 1:

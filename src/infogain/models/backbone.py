@@ -45,8 +45,10 @@ class Backbone:
         cache: str | None = None,
         engine: str = "eager",
         ceiling: float | None = None,
+        refresh: int | None = None,
     ) -> None:
-        """`engine`: see engine.py; `ceiling`: GiB that activations and logits of a forward may take."""
+        """`engine`: see engine.py; `ceiling`: GiB that activations and logits of a forward may take; `refresh`: blocks
+        that are opened from one reading of the canvas (unset: 1)."""
         self.transformer, self.spec = transformer, transformer.spec
         if self.attention_block and cache is not None:
             raise OptionError(
@@ -55,6 +57,7 @@ class Backbone:
         if cache is not None and cache not in CACHES:
             raise UnknownName("cache", cache, CACHES)
         self.cache = cache or "dual"
+        self.refresh = self._checked_refresh(refresh)
         if ceiling is not None and not 0 < ceiling < math.inf:
             raise OptionError(f"ceiling must be above 0 GiB, or unset; got {ceiling!r}.")
         check_engine(engine)
@@ -90,41 +93,37 @@ class Backbone:
         """Bytes of a number."""
         return self.transformer.norm.weight.element_size()
 
-    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
         first, last = self._window(length, start, start + width)
-        return min(start + width, length) if self.attention_block else length, last - first
+        end = length if kept is None and not self.attention_block else last
+        return end - (kept or 0), last - first
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[BackboneContext, Tensor]:
         if self.attention_block:
             return self._open(canvas, start, width)
-        columns = canvas.tokens.shape[1]
-        windows = [self._window(columns, a, b) for a, b in zip(start, end or [a + width for a in start], strict=True)]
-        begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
+        windows = self._windows(canvas, start, end or [at + width for at in start])
         caches = self.cache != "none"
-        layers = self.engine.room(canvas.tokens, self.transformer.norm.weight) if self.engine and caches else None
-        context = BackboneContext(
-            layers=layers or (self.transformer.room(*canvas.tokens.shape) if caches else []),
-            tokens=canvas.tokens,
-            length=canvas.length,
-            start=begin,
-            first=first,
-            last=last,
-            limit=canvas.length,
-            width=max(b - a for a, b in windows),
-        )
-        run = self.engine.canvas if self.engine and layers else self.windows.canvas
-        return context, self.transformer.logits(run(context, begin, columns, width))
+        room = self.engine.room(canvas.tokens, self.transformer.norm.weight) if self.engine and caches else None
+        layers = room or (self.transformer.room(*canvas.tokens.shape) if caches else [])
+        context = self._context(canvas, start, windows, layers)
+        run = self.engine.canvas if self.engine and room else self.windows.canvas
+        return context, self.transformer.logits(run(context, context.start, canvas.tokens.shape[1], width))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
-        """From where the finished block began to the end of the one that opens; what is finished is stored."""
-        span = max(at - before for at, before in zip(start, past.kept, strict=True)) + width
-        columns = max(past.kept) + span - width  # some rows store more than they have finished, which nothing reads
+        """From where the finished block began to the end of what is live; what is finished is stored."""
+        done = max(at - before for at, before in zip(start, past.kept, strict=True))
+        if self.attention_block:  # some rows store more than they have finished, which nothing reads
+            own, columns = width, max(past.kept) + done
+        else:  # the block that opens is as wide as the one that is finished
+            own, columns = done, canvas.tokens.shape[1]
+        windows = self._windows(canvas, start, [at + own for at in start])
+        span = max(last - before for (_, last), before in zip(windows, past.kept, strict=True))
         layers = self.engine.in_place(past, canvas.tokens, columns, span) if self.engine else None
-        context = self._before(canvas, start, width, layers or past.context.grown(past.row, columns))
+        context = self._context(canvas, start, windows, layers or past.context.grown(past.row, columns))
         run = self.engine.next_block if self.engine and layers else self.windows.next_block
-        return context, self.transformer.logits(run(context, upload(past.kept, self.device), span))
+        return context, self.transformer.logits(run(context, upload(past.kept, self.device), done, span, width))
 
     def _open(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
         """Block-causal: no block sees what comes after it, so nothing after the block is run."""
@@ -132,16 +131,25 @@ class Backbone:
         block = column // width
         visible = (column < canvas.length[:, None])[:, None] & (block[:, None] <= block[..., None])  # [C, S, S]
         tokens = canvas.view(torch.zeros_like(canvas.length), column.shape[1])[0]
-        context = self._before(canvas, start, width, self.transformer.room(len(tokens), max(start)))
+        windows = self._windows(canvas, start, [at + width for at in start])
+        context = self._context(canvas, start, windows, self.transformer.room(len(tokens), max(start)))
         x = self.transformer.prefill(tokens, column, visible, context.layers)
         x = self.windows.pick(x, context.start, torch.zeros_like(context.start), width)
         return context, self.transformer.logits(x)
 
-    def _before(self, canvas: Canvas, start: Sequence[int], width: int, layers: list[Keys]) -> BackboneContext:
-        """Block-causal: a block sees itself and the columns before it."""
-        begin = upload(start, self.device)
-        bounds = {"start": begin, "first": begin, "last": begin + width, "limit": begin}
-        return BackboneContext(layers, canvas.tokens, canvas.length, **bounds, width=width)
+    def _windows(self, canvas: Canvas, start: Sequence[int], end: Sequence[int]) -> list[Window]:
+        """The live columns of each row. A block-causal model's blocks may run past the canvas."""
+        columns = canvas.tokens.shape[1]
+        return [self._window(b if self.attention_block else columns, a, b) for a, b in zip(start, end, strict=True)]
+
+    def _context(
+        self, canvas: Canvas, start: Sequence[int], windows: list[Window], layers: list[Keys]
+    ) -> BackboneContext:
+        """Blocks that see all that lies around them or, block-causal, what lies before."""
+        begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
+        limit = begin if self.attention_block else canvas.length
+        width = max(b - a for a, b in windows)
+        return BackboneContext(layers, canvas.tokens, canvas.length, begin, first, last, limit, width)
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         return self.transformer.logits(self._run(tokens, context, row, most))
@@ -157,6 +165,16 @@ class Backbone:
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         run = self.engine.candidates if self.engine and context.layers else self.windows.candidates
         return run(tokens, context, row, most)
+
+    def _checked_refresh(self, refresh: int | None) -> int:
+        if refresh is None:
+            return 1
+        if self.attention_block or self.cache == "none":
+            why = f"{self.spec.family} is block-causal" if self.attention_block else "cache 'none' keeps nothing"
+            raise OptionError(f"refresh is for the caches dual and prefix, and {why}; leave it unset, got {refresh!r}.")
+        if isinstance(refresh, bool) or not isinstance(refresh, int) or refresh < 1:
+            raise OptionError(f"refresh must be a whole number of blocks, at least 1; got {refresh!r}.")
+        return refresh
 
     def _window(self, columns: int, start: int, end: int) -> Window:
         """The live columns of a block. Where logits are shifted, the column before it is read too, so it stays live."""

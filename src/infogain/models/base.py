@@ -44,13 +44,16 @@ class Denoiser(Protocol):
 
     @property
     def attention_block(self) -> int | None:
-        """Unset: every column sees every other. Set: the model is block-causal, see `BlockCausal`."""
+        """Unset: every column sees every other. Set: the model is block-causal, see `GoesOn`."""
 
     @property
     def device(self) -> torch.device: ...
 
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
-        """Columns that run through the model to open a block in a row of this length, and for each candidate there."""
+        """Columns that run through the model to open a block in a row of this length, and for each candidate there.
+
+        A model with `append` is also asked for `kept=`, a row's `Past.kept`, where it goes on from there.
+        """
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
@@ -74,14 +77,21 @@ class Masks(Denoiser, Protocol):
         """`__call__` for the columns that are masked [M, W], in order. -> [X, V]"""
 
 
-class BlockCausal(Denoiser, Protocol):
-    """A column sees earlier blocks and its own, counted from column 0.
+class GoesOn(Denoiser, Protocol):
+    """A model that opens a row's next block from what it kept when it opened the last one.
 
-    The attention block is the decode block, and `attention_block` the width the model was trained with.
+    A block-causal one always does: a column sees earlier blocks and its own, counted from column 0, so what was kept
+    stays exact. The attention block is the decode block, and `attention_block` the width the model was trained with.
+    Any other says how often: see `refresh`.
     """
+
+    @property
+    def refresh(self) -> int:
+        """Blocks that follow each other and are opened from one reading of the row. Asked where all columns see all."""
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
         """`prefill` for rows that have finished a block: it is stored and the next one opened in one forward.
 
-        No block sees what comes after it, so what was kept stays exact. Columns before `past.kept` are not run again.
+        Columns before `past.kept` are not run again. Where all columns see all, the finished blocks are equally wide,
+        and each row's next one follows at once.
         """

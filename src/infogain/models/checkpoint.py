@@ -29,14 +29,16 @@ def load_model(
     cache: str | None = None,
     engine: str | None = None,
     ceiling: float | None = None,
+    refresh: int | None = None,
 ) -> Backbone:
     """Load LLaDA, Dream, DiffuCoder, SDAR, TraDo or MMaDA from a local folder, for token ids. See also `infogain.load`.
 
     `dtype` unset keeps what the file holds. `cache` is none, prefix or dual (the default) for models
     that attend everywhere; block-causal ones have an exact cache and take none of these. `engine` is
-    eager or graphs (unset: graphs on a GPU); `ceiling` limits what a forward holds, in GiB.
+    eager or graphs (unset: graphs on a GPU); `ceiling` limits what a forward holds, in GiB; `refresh` is how many
+    blocks are opened from one reading of the row.
     """
-    return Checkpoint.read(Path(folder)).model(dtype, device, cache, engine, ceiling)
+    return Checkpoint.read(Path(folder)).model(dtype, device, cache, engine, ceiling, refresh)
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Checkpoint:
         cache: str | None = None,
         engine: str | None = None,
         ceiling: float | None = None,
+        refresh: int | None = None,
     ) -> Backbone:
         """`engine` unset: graphs on a GPU."""
         if dtype is not None and not isinstance(dtype, torch.dtype):
@@ -75,7 +78,7 @@ class Checkpoint:
         with torch.device("meta"):
             transformer = Transformer(spec)
         load_weights(transformer, self.family, self.folder, dtype, str(device))
-        return Backbone(transformer.eval(), cache, engine or default_engine(torch.device(device)), ceiling)
+        return Backbone(transformer.eval(), cache, engine or default_engine(torch.device(device)), ceiling, refresh)
 
 
 def find_family(config: Config) -> Family:

@@ -142,10 +142,10 @@ class Engine:
         fits = len(past.context.length) * span <= MOST_TOKENS
         return self.buffers.in_place(past, tokens, columns) if fits else None
 
-    def next_block(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
+    def next_block(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
         """As `windows` has it, for a context that goes on in place."""
-        run = self.windows.next_block
-        return self._open(context, since, ("next block", span, context.width), lambda own, s: run(own, s, span))
+        run, key = self.windows.next_block, ("next block", done, span, width)
+        return self._open(context, since, key, lambda own, s: run(own, s, done, span, width))
 
     def _open(
         self, context: BackboneContext, at: Tensor, key: tuple[str | int, ...], run: Callable[..., Tensor]

@@ -31,15 +31,15 @@ class Windows:
         x = self.transformer(window, column, live[:, None], shared)
         return self.pick(x, start, first, tokens.shape[1])
 
-    def next_block(self, context: BackboneContext, since: Tensor, span: int) -> Tensor:
-        """Activations that predict the block, from those of `span` columns. [C] -> [C, W, hidden]"""
+    def next_block(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
+        """From those of `span` columns, the first of which, `done`, are finished and stored. [C] -> [C, W, hidden]"""
         row = torch.arange(len(since), device=since.device)
         column = block_columns(since, span)  # [C, S]
         window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
-        live = column < context.length[:, None]
-        stored = column[:, : span - context.width]
-        shared = Shared(context.layers, since, since, since, row, 1, context.width, stored)
-        return self.pick(self.transformer(window, column, live[:, None], shared), context.start, since, context.width)
+        live = column < torch.minimum(context.length, context.last)[:, None]
+        block = width if self.transformer.spec.block else None
+        shared = Shared(context.layers, since, context.last, context.limit, row, 1, block, column[:, :done])
+        return self.pick(self.transformer(window, column, live[:, None], shared), context.start, since, width)
 
     def canvas(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
         """From those of all columns, so many, whose keys the context is given to keep. [C] -> [C, W, hidden]"""
