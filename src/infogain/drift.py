@@ -99,27 +99,35 @@ class Pair:
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[PairContext, Tensor]:
         context, logits = self.cached.prefill(canvas, start, width, end)
-        return self._beside(context, canvas, start, width, end), logits
+        return self._beside(context, canvas, start, width, end)[0], logits
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[PairContext, Tensor]:
         context, logits = self.cached.append(canvas, start, width, past._replace(context=past.context.cached))
-        return self._beside(context, canvas, start, width, None), logits
+        pair, exact = self._beside(context, canvas, start, width, None)
+        own = start[0] - past.kept[0]  # columns of each row's block; others' may be wider
+        block, _ = canvas.view(context.start, own)
+        self._compare(block, torch.zeros_like(context.start), logits[:, :own], exact[:, :own])
+        return pair, logits
 
     def _beside(
         self, context: BackboneContext, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None
-    ) -> PairContext:
-        exact, _ = self.exact.prefill(canvas, start, width, end)
+    ) -> tuple[PairContext, Tensor]:
+        exact, logits = self.exact.prefill(canvas, start, width, end)
         _, masked = canvas.view(context.start, width)
-        return PairContext(context, exact, masked.sum(-1))
+        return PairContext(context, exact, masked.sum(-1)), logits
 
     def __call__(self, tokens: Tensor, context: PairContext, row: Tensor, most: int) -> Tensor:
         cached = self.cached(tokens, context.cached, row, most)
         exact = self.exact(tokens, context.exact, row, most)
+        masks = (tokens == self.cached.mask_id).sum(-1)
+        self._compare(tokens, context.masks[row] - masks, cached, exact)
+        return cached
+
+    def _compare(self, tokens: Tensor, age: Tensor, cached: Tensor, exact: Tensor) -> None:
+        """Blocks [M, W] of which the logits are known both ways, so many tokens after they opened. [M]"""
         masked = tokens == self.cached.mask_id
-        age = context.masks[row] - masked.sum(-1)
         for m in range(len(tokens)):
             self._note(self.by_age[int(age[m])], cached[m][masked[m]], exact[m][masked[m]])
-        return cached
 
     def _note(self, tally: Tally, cached: Tensor, exact: Tensor) -> None:
         """Both [masked columns, V]."""

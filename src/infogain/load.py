@@ -44,7 +44,7 @@ def load(
     name      a local folder (no network is used), a hub id, or zoo:tiny-reason, which comes with the package
     dtype     "bfloat16", "float16", "float32" or a torch dtype; unset: what the file holds
     device    unset: the GPU where there is one
-    cache     "dual" (the default), "prefix" or "none"; block-causal models have an exact one of their own
+    cache     "dual" (the default), "prefix" or "none" (zoo models); block-causal models have an exact one of their own
     revision  of a hub id: a branch, tag or commit
     engine    "eager" or "graphs" (steps recorded as CUDA graphs); unset: graphs on a GPU, eager elsewhere
     refresh   blocks that are opened from one reading of the whole row, where dual and prefix caches read it for each

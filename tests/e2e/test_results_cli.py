@@ -42,6 +42,18 @@ def test_runs_are_listed_and_rendered(runs: Path) -> None:
     assert ok("results", "--runs", runs, "--format", "html").count("<tr>") == 3
 
 
+def test_runs_that_differ_in_their_cache_are_told_apart(tmp_path: Path) -> None:
+    flags = ("zoo:countdown", "--limit", 2, "--seeds", 1, "--sampler", "entropy", "--block", 6, "--runs", tmp_path)
+    ok("eval", *flags, "--cache", "dual", "--refresh", 1)
+    ok("eval", *flags, "--cache", "dual")
+    (one,) = list_runs(tmp_path)  # to read for every block is what a cache does by itself
+    assert "cache" in ok("results", one.name, "--runs", tmp_path)
+    ok("eval", *flags, "--cache", "dual", "--refresh", 2)
+    text = ok("results", "--runs", tmp_path, "--format", "markdown")
+    assert "| K | cache |" in text
+    assert "dual, refresh 2" in text
+
+
 def test_two_runs_are_compared(runs: Path) -> None:
     uniform, gain = names(runs)
     text = ok("results", uniform, gain[-6:], "--runs", runs)

@@ -342,10 +342,14 @@ def test_policies_that_do_not_fit_are_refused() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'prefix'"):
         random_backbone(SPECS["llada"], cache="prefx")
     for family, cache, refresh, why in (
-        ("sdar", None, 2, "block-causal"),
-        ("llada", "none", 2, "keeps nothing"),
+        ("sdar", None, 2, "never reads a row again"),
+        ("llada", "none", 2, "Use cache='dual'"),
+        ("llada", "none", 0, "at least 1"),
         ("llada", "dual", 0, "at least 1"),
         ("llada", "dual", True, "at least 1"),
     ):
         with pytest.raises(OptionError, match=why):
             model_of(family, cache, refresh=refresh)
+    assert model_of("llada", "none", refresh=1).refresh == model_of("sdar", None, refresh=1).refresh == 1
+    assert "cache dual, refresh 2" in repr(model_of("dream", "dual", refresh=2))
+    assert "its own cache" in repr(model_of("sdar", None))

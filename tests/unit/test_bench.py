@@ -102,7 +102,7 @@ def test_a_row_may_be_read_less_often(bench: Bench) -> None:
     often, once = bench.run(greedy), bench.run(replace(greedy, refresh=2))
     assert once["token_forwards"] == often["token_forwards"] - 32 + 16  # the second block opens with two blocks run
     assert once["calls"] == often["calls"]
-    with pytest.raises(OptionError, match="keeps nothing"):
+    with pytest.raises(OptionError, match="needs a cache that is kept"):
         replace(CASE, cache=CANVAS, refresh=2)
     with pytest.raises(OptionError, match="refresh must be at least 1"):
         replace(CASE, refresh=0)

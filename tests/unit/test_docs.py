@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,14 @@ def test_the_readme_example_runs(
     assert promised[1] == capsys.readouterr().out.splitlines()[0]
     assert (tmp_path / "trace.jsonl").exists()
     assert len([line for line in (zoo + toy).splitlines() if line.strip()]) <= 14
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_rows_of_a_table_have_equally_many_cells(page: Path) -> None:
+    lines = [re.sub(r"`[^`]*`", "", line) for line in page.read_text().splitlines()]  # code may hold a bar
+    for above, below in pairwise(lines):
+        if above.startswith("|") and below.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", above)) == len(re.findall(r"(?<!\\)\|", below)), below
 
 
 def test_the_sampler_guide_runs() -> None:

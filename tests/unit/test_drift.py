@@ -41,6 +41,19 @@ def test_the_dual_cache_drifts_more_the_more_is_written(family: str) -> None:
     assert report.plain()["cache"] == "dual"
 
 
+def test_a_row_that_goes_on_has_drifted_before_a_token_is_written() -> None:
+    transformer = random_backbone(SPECS["llada"], cache="dual").transformer
+    job = Job(["x"] * 8, [[i, i + 1, *[BASE.mask_id] * 9] for i in range(8)])
+    often, seldom = (
+        measure(TextModel(Backbone(transformer, "dual", refresh=refresh), Letters()), job, RECIPE) for refresh in (1, 3)
+    )
+    assert sorted(often.by_age) == [1, 2]
+    assert sorted(seldom.by_age) == [0, 1, 2]
+    assert seldom.by_age[0]["mean_gap"] > 0
+    assert often.by_age[1]["mean_gap"] < seldom.by_age[1]["mean_gap"]
+    assert seldom.plain()["refresh"] == 3
+
+
 def test_a_global_block_under_prefix_is_off_by_its_prompt_alone() -> None:
     """The frozen prompt saw the masks; what is live is exact. The first layer's keys do not depend on them."""
     one_layer = random_backbone(replace(SPECS["llada"], layers=1), cache="prefix")

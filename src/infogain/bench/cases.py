@@ -45,8 +45,10 @@ class Case:
             raise UnknownName("cache", self.cache, known)
         if self.cache == CANVAS and self.engine != ENGINE:
             raise OptionError(f"cache {CANVAS!r} runs without an engine; leave it unset, got {self.engine!r}.")
-        if self.cache == CANVAS and self.refresh is not None:
-            raise OptionError(f"cache {CANVAS!r} keeps nothing to go on from; leave refresh unset, got {self.refresh}.")
+        if self.cache in (CANVAS, "none") and self.refresh not in (None, 1):
+            raise OptionError(
+                f"refresh above 1 needs a cache that is kept, dual or prefix; got {self.cache!r} and {self.refresh}."
+            )
         if self.prompt < 1:
             raise OptionError(
                 f"a prompt needs a column: context + block must exceed length; got {self.context} + {self.block} "

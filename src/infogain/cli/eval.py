@@ -98,7 +98,7 @@ def describe(source: Source) -> Plain:
     name = source.name or DEFAULT
     name = str(Path(name)) if Path(name).is_dir() else name  # ./dream is dream, and its runs are one
     loading: Plain = {"dtype": source.dtype, "cache": source.cache, "revision": source.revision}
-    if source.refresh is not None:  # runs of before it was there keep their names
+    if source.refresh not in (None, 1):  # which is as without, and runs of before it was there keep their names
         loading["refresh"] = source.refresh
     return {"name": name, "fingerprint": fingerprint(find_checkpoint(name, source.revision)), **loading}
 

@@ -83,6 +83,12 @@ def pace(recipe: Plain) -> str:
     return str(schedule["k"]) if "k" in schedule else f"{schedule.get('count', '?')} steps"
 
 
+def kept(model: Plain) -> str:
+    """The cache that was asked for, and how often rows are read."""
+    cache, refresh = model.get("cache") or NONE, model.get("refresh")
+    return f"{cache}, refresh {refresh}" if refresh else cache
+
+
 # What can be shown of a run: from what was asked, and from what came of it.
 ASKED: dict[str, Callable[[Run, Plain], str]] = {
     "run": lambda run, about: run.name.rpartition("-")[2][:6],
@@ -90,7 +96,10 @@ ASKED: dict[str, Callable[[Run, Plain], str]] = {
     "model": lambda run, about: about["model"]["name"],
     "sampler": lambda run, about: about["recipe"]["sampler"]["name"],
     "K": lambda run, about: pace(about["recipe"]),
+    "block": lambda run, about: str(about["recipe"].get("block") or NONE),
+    "cache": lambda run, about: kept(about["model"]),
 }
+SPARED = ("block", "cache")  # where runs do not differ in it
 FOUND: dict[str, Callable[[Plain], str]] = {
     "pass@1": lambda found: percent(found["accuracy"]),
     "95 %": lambda found: "–".join(map(percent, found["accuracy_95"])),
@@ -105,8 +114,14 @@ FOUND: dict[str, Callable[[Plain], str]] = {
 
 def listing(runs: Iterable[Run], asked: Sequence[str] = tuple(ASKED), found: Sequence[str] = tuple(FOUND)) -> Table:
     """A row for each run, with these columns; a run without a finished line has no numbers."""
-    rows = [_numbers(run, asked, found) for run in runs]
-    return Table([*asked, *found], rows, len(asked))
+    runs = list(runs)
+    told = [name for name in asked if name not in SPARED or len(runs) == 1 or _differ(runs, name)]
+    rows = [_numbers(run, told, found) for run in runs]
+    return Table([*told, *found], rows, len(told))
+
+
+def _differ(runs: Sequence[Run], name: str) -> bool:
+    return len({ASKED[name](run, run.about) for run in runs}) > 1
 
 
 def _numbers(run: Run, asked: Sequence[str], found: Sequence[str]) -> list[str]:

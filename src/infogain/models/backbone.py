@@ -67,6 +67,10 @@ class Backbone:
         self.windows = Windows(transformer)
         self.engine = Engine(self.windows) if engine != "eager" else None
 
+    def __repr__(self) -> str:
+        cache = "its own cache" if self.attention_block else f"cache {self.cache}, refresh {self.refresh}"
+        return f"<{self.spec.family}, {self.spec.parameters / 1e6:,.1f} M parameters, {cache}, on {self.device}>"
+
     @property
     def mask_id(self) -> int:
         return self.spec.mask_id
@@ -169,11 +173,17 @@ class Backbone:
     def _checked_refresh(self, refresh: int | None) -> int:
         if refresh is None:
             return 1
-        if self.attention_block or self.cache == "none":
-            why = f"{self.spec.family} is block-causal" if self.attention_block else "cache 'none' keeps nothing"
-            raise OptionError(f"refresh is for the caches dual and prefix, and {why}; leave it unset, got {refresh!r}.")
         if isinstance(refresh, bool) or not isinstance(refresh, int) or refresh < 1:
             raise OptionError(f"refresh must be a whole number of blocks, at least 1; got {refresh!r}.")
+        if refresh > 1 and self.attention_block:
+            raise OptionError(
+                f"{self.spec.family} is block-causal and never reads a row again; refresh must be unset, got {refresh}."
+            )
+        if refresh > 1 and self.cache == "none":
+            raise OptionError(
+                f"refresh above 1 needs a cache that is kept, dual or prefix; got refresh {refresh} and cache 'none'. "
+                "Use cache='dual' (--cache dual), or leave refresh unset."
+            )
         return refresh
 
     def _window(self, columns: int, start: int, end: int) -> Window:
