@@ -45,6 +45,7 @@ class Batch:
     def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool) -> None:
         self.model = model
         aligned = model.attention_block is not None
+        self.refresh: int = getattr(model, "refresh", 1)
         self.width = 0  # of the widest block that opened since the batch was last empty
         self.runs = [Run(lane, i, aligned, model.device, trace) for i, lane in enumerate(lanes)]
         self.canvas: Canvas | None = None  # [C, L]
@@ -65,28 +66,29 @@ class Batch:
 
     def open_blocks(self) -> None:
         """One prefill for all rows that are read as a whole, after those that go on from what is kept."""
-        ways = defaultdict[int, Openings](list)
+        ways = defaultdict[int | None, Openings](list)
         for run in self.runs:
             for way, rows in run.part_openings(self._way):
                 ways[way].append((run, rows))
         if ways:
             self._widen(max(run.groups[g].width for each in ways.values() for run, rows in each for g in rows.members))
-        whole = ways.pop(0, None)
+        whole = ways.pop(None, None)
         pasts = [self._past(going) for going in ways.values()]  # before any row of the context goes
         for going in ways.values():
-            self._open(going, pasts.pop(0))
+            self._open(going, pasts.pop(0))  # and what it holds is let go
         if whole:
             self._open(whole, None)
 
-    def _way(self, group: Group) -> int:
-        """How a row that has finished a block opens the next one. Not 0: from what is kept, with others of its way.
+    def _way(self, group: Group) -> int | None:
+        """How a row that has finished a block opens the next one. None: it is read as a whole.
 
-        What others do does not matter: a row is decoded as it would be alone.
+        Rows of one number go on together from what is kept. Where columns see what comes after them, these are rows
+        of equally wide blocks: beside a wide one, a narrow one would store over columns on its right.
         """
         if self.model.attention_block is not None:
-            return 1
+            return 0
         follows = group.now.start == group.kept + group.width
-        return group.width if follows and group.opened <= getattr(self.model, "refresh", 1) else 0
+        return group.width if follows and group.opened <= self.refresh else None
 
     def _past(self, going: Openings) -> Past:
         groups = [run.groups[g] for run, rows in going for g in rows.members]
@@ -114,9 +116,11 @@ class Batch:
         else:
             self.context, self.canvas = context, canvas
         for group in groups:
-            group.opened = group.opened if past else 1
-            kept = {"kept": group.kept} if past else {}
-            group.columns = self.model.columns(group.length, group.now.start, group.width, **kept)
+            block = group.length, group.now.start, group.width
+            if past:
+                group.columns = cast("GoesOn", self.model).columns(*block, kept=group.kept)
+            else:
+                group.columns, group.opened = self.model.columns(*block), 1
         seen = 0
         for run, rows in opening:
             count = len(rows.members)

@@ -122,6 +122,10 @@ def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> B
             f"a model needs {', '.join(MEMBERS)} and __call__; {type(model).__name__} lacks {', '.join(lacking)}. "
             "Wrap a module that maps tokens to logits in infogain.models.FullCanvas."
         )
+    if (model.attention_block or getattr(model, "refresh", 1) > 1) and not hasattr(model, "append"):
+        raise InputError(
+            f"a model that is block-causal, or whose refresh is above 1, needs append; {type(model).__name__} has none."
+        )
     if not all(isinstance(lane, Lane) and isinstance(lane.canvas, Canvas) for lane in lanes):
         raise InputError("decoding takes lanes of a Canvas and a Recipe; make one with Canvas.from_prompts or .infill.")
     if not 0 <= model.mask_id < model.vocab_size:

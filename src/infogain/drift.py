@@ -1,6 +1,6 @@
 """Cached against exact: how far a cache's logits drift as a block fills, and how often the choice changes.
 
-The dual and prefix caches freeze columns as they were when the block opened. Every token written since
+The dual and prefix caches freeze columns as they were when the row was last read. Every token written since
 makes them a little more wrong; this measures by how much, on the decode's own canvases.
 """
 
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from infogain.canvas import Canvas
 from infogain.decode import Observer
+from infogain.device import upload
 from infogain.errors import InputError
 from infogain.generate import Generation, collect, stream
 from infogain.job import Job
@@ -58,7 +59,7 @@ class Drift:
 
     cache: str
     refresh: int  # blocks that were opened from one reading
-    by_age: dict[int, Plain]  # tokens written since the block opened -> means
+    by_age: dict[int, Plain]  # tokens written since the block opened (from 0 on where `refresh` is above 1) -> means
     texts: int
     texts_changed: int
     tokens: int
@@ -99,34 +100,35 @@ class Pair:
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[PairContext, Tensor]:
         context, logits = self.cached.prefill(canvas, start, width, end)
-        return self._beside(context, canvas, start, width, end)[0], logits
+        return self._opened(context, logits, canvas, start, end or [at + width for at in start]), logits
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[PairContext, Tensor]:
         context, logits = self.cached.append(canvas, start, width, past._replace(context=past.context.cached))
-        pair, exact = self._beside(context, canvas, start, width, None)
-        own = start[0] - past.kept[0]  # columns of each row's block; others' may be wider
-        block, _ = canvas.view(context.start, own)
-        self._compare(block, torch.zeros_like(context.start), logits[:, :own], exact[:, :own])
-        return pair, logits
+        end = [2 * at - before for at, before in zip(start, past.kept, strict=True)]  # as wide as the one before
+        return self._opened(context, logits, canvas, start, end), logits
 
-    def _beside(
-        self, context: BackboneContext, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None
-    ) -> tuple[PairContext, Tensor]:
-        exact, logits = self.exact.prefill(canvas, start, width, end)
-        _, masked = canvas.view(context.start, width)
-        return PairContext(context, exact, masked.sum(-1)), logits
+    def _opened(
+        self, context: BackboneContext, logits: Tensor, canvas: Canvas, start: Sequence[int], end: Sequence[int]
+    ) -> PairContext:
+        """With the twin's, which reads the whole row. Where the cached model does not, it may be off already."""
+        exact, expected = self.exact.prefill(canvas, start, logits.shape[1], end)
+        _, masked = canvas.view(context.start, logits.shape[1])
+        if self.cached.refresh > 1:
+            column = torch.arange(logits.shape[1], device=masked.device)
+            own = upload([b - a for a, b in zip(start, end, strict=True)], masked.device)
+            self._compare(masked & (column < own[:, None]), torch.zeros_like(own), logits, expected)
+        return PairContext(context, exact, masked.sum(-1))
 
     def __call__(self, tokens: Tensor, context: PairContext, row: Tensor, most: int) -> Tensor:
         cached = self.cached(tokens, context.cached, row, most)
         exact = self.exact(tokens, context.exact, row, most)
-        masks = (tokens == self.cached.mask_id).sum(-1)
-        self._compare(tokens, context.masks[row] - masks, cached, exact)
+        masked = tokens == self.cached.mask_id
+        self._compare(masked, context.masks[row] - masked.sum(-1), cached, exact)
         return cached
 
-    def _compare(self, tokens: Tensor, age: Tensor, cached: Tensor, exact: Tensor) -> None:
+    def _compare(self, masked: Tensor, age: Tensor, cached: Tensor, exact: Tensor) -> None:
         """Blocks [M, W] of which the logits are known both ways, so many tokens after they opened. [M]"""
-        masked = tokens == self.cached.mask_id
-        for m in range(len(tokens)):
+        for m in range(len(masked)):
             self._note(self.by_age[int(age[m])], cached[m][masked[m]], exact[m][masked[m]])
 
     def _note(self, tally: Tally, cached: Tensor, exact: Tensor) -> None:

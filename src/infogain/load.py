@@ -47,9 +47,9 @@ def load(
     cache     "dual" (the default), "prefix" or "none" (zoo models); block-causal models have an exact one of their own
     revision  of a hub id: a branch, tag or commit
     engine    "eager" or "graphs" (steps recorded as CUDA graphs); unset: graphs on a GPU, eager elsewhere
+    ceiling   GiB that a forward's activations and logits may take besides weights and cache; unset: what they need
     refresh   blocks that are opened from one reading of the whole row, where dual and prefix caches read it for each
               (the default, 1): faster, above all in batches, and further from exact; `infogain drift` measures it
-    ceiling   GiB that a forward's activations and logits may take besides weights and cache; unset: what they need
 
     LLaDA, Dream, DiffuCoder, SDAR, TraDo and MMaDA run on the package's own backbone; masked LMs such as BERT through
     transformers.
@@ -65,7 +65,7 @@ def load(
         return TextModel(model, HubTokenizer(tokenizer))
     checkpoint = Checkpoint.read(folder)
     words = _words(checkpoint)
-    if isinstance(words, Alphabet):  # of the zoo: short canvases, so nothing is cached unless asked for
+    if isinstance(words, Alphabet):  # short canvases, so nothing is cached unless asked for
         kind, cache = kind or torch.float32, cache or "none"
     return TextModel(checkpoint.model(kind, place, cache, engine, ceiling, refresh), words)
 
@@ -78,8 +78,13 @@ def load_words(name: str | Path, revision: str | None = None) -> Tokenizer:
     return _words(Checkpoint.read(folder))
 
 
+def is_of_zoo(name: str) -> bool:
+    """Whether it comes with the package, or is a folder that the zoo's program has trained."""
+    return name.startswith(ZOO) or (Path(name) / ALPHABET_FILE).exists()
+
+
 def _words(checkpoint: Checkpoint) -> Alphabet | HubTokenizer:
-    if (checkpoint.folder / ALPHABET_FILE).exists():
+    if is_of_zoo(str(checkpoint.folder)):
         return Alphabet.load(checkpoint.folder)
     family = checkpoint.family
     return load_tokenizer(checkpoint.folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)

@@ -64,11 +64,11 @@ class Run:
         self.queue.admit(canvas, seeds)
         self._fill()
 
-    def part_openings(self, way: Callable[[Group], int]) -> list[tuple[int, Opening]]:
-        """Rows that are to open a block, by the way they do; 0 where there is no block before it."""
+    def part_openings(self, way: Callable[[Group], int | None]) -> list[tuple[int | None, Opening]]:
+        """Rows that are to open a block, by the way they do; None where there is no block before it."""
         parts = []
         for opening in self.openings:
-            ways = [0 if opening.row is None else way(self.groups[g]) for g in opening.members]
+            ways = [None if opening.row is None else way(self.groups[g]) for g in opening.members]
             for one in dict.fromkeys(ways):
                 parts.append((one, opening.take([h for h, other in enumerate(ways) if other == one])))
         self.openings = [opening for _, opening in parts]

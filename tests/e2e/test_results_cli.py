@@ -125,6 +125,8 @@ def test_a_table_is_reproduced_from_end_to_end(tmp_path: Path) -> None:
     before = [each.items() for each in list_runs(tmp_path / "runs")]
     ok("reproduce", "table2", *flags)
     assert [each.items() for each in list_runs(tmp_path / "runs")] == before
+    assert "Cache:" not in text
+    assert "Cache: dual, refresh 2; the paper's is dual" in ok("reproduce", "table2", *flags, "--refresh", 2)
 
 
 @pytest.mark.parametrize(("table", "family", "written"), [("table2", "dream", 256), ("table3", "sdar", 512)])

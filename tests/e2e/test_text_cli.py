@@ -12,6 +12,7 @@ import pytest
 from infogain import Generation, Trace
 from infogain.cli.chat import Talk, _ask
 from infogain.cli.generate import _writer
+from infogain.load import zoo_folder
 from tests.e2e.test_cli import TERMINAL, ok, refused, run
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
 
@@ -303,6 +304,8 @@ def test_drift_reports_by_age_and_draws(folders: dict[str, Path], tmp_path: Path
     assert (tmp_path / "drift.png").exists()
     assert "loaded without one" in refused(*flags, "--cache", "none")
     assert "Against no cache, dual changed" in ok("drift", "C24,13,6=31:", "--length", 3)
+    kept = ("--length", 4, "--block", 2, "--refresh", 2, "-m", zoo_folder("tiny-reason"))
+    assert "dual (rows read every 2 blocks) changed" in ok("drift", "C24,13,6=31:", *kept)
     assert "cache is exact" in refused("drift", "the cat", "-m", folders["sdar"], "--length", 4)
 
 

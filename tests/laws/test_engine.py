@@ -85,6 +85,28 @@ def test_rows_go_on_in_the_buffers_as_they_do_outside(family: str, cache: str, s
     assert any(key[0] == "next block" for key in recorded.engine.recorded) == (sampler.beam == 1)
 
 
+@pytest.mark.parametrize(("cache", "most"), [("dual", 1), ("prefix", 4)])
+def test_rows_that_go_on_need_few_recordings(cache: str, most: int) -> None:
+    """Canvases of any length run whole blocks: for a prefix cache one number of them after another."""
+    model = fast(model_of("llada", cache, refresh=9))
+    for length in range(9, 17):
+        infogain.decode(model, Canvas.from_prompts([[1, 2, 3]], length, BASE.mask_id), "entropy", block=4)
+    assert model.engine is not None
+    assert len([key for key in model.engine.recorded if key[0] == "next block"]) <= most
+
+
+def test_rows_too_many_to_be_recorded_go_on_in_the_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infogain.models.engine.MOST_TOKENS", 8)
+    plain = model_of("dream", "dual", refresh=3)
+    model = fast(plain)
+    canvas = Canvas.from_prompts([[1, 2], [3]], 12, BASE.mask_id)
+    both = Compared(plain, model, within=1e-9)
+    one, two = (infogain.decode(each, canvas, "entropy", block=3, seed=5) for each in (plain, both))
+    assert torch.equal(one.tokens, two.tokens)
+    assert model.engine is not None
+    assert not any(key[0] == "next block" for key in model.engine.recorded)
+
+
 @pytest.mark.parametrize(("family", "cache"), CACHED)
 def test_a_buffer_is_wider_than_what_it_holds_and_nothing_shows(family: str, cache: str | None) -> None:
     plain = model_of(family, cache)
@@ -167,7 +189,7 @@ def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart(
         each(tokens, context, row, 1)
         first, opened = go_on(each, context, 3)
         shared = first.layers[0].k.data_ptr() == context.layers[0].k.data_ptr()
-        assert shared == (each is model and most_tokens > 8)
+        assert shared == (each is model)  # recorded or not
         second, other = go_on(each, context, 5)
         pairs.append([opened, other, *(each(tokens, x, row, 1) for x in (first, second, context, first))])
     for expected, got in zip(*pairs, strict=True):

@@ -307,6 +307,10 @@ def test_common_mistakes_are_named() -> None:
     canvas = LAYOUTS[0].canvas(MODEL)
     with pytest.raises(infogain.InputError, match=r"Linear lacks mask_id.*FullCanvas"):
         infogain.decode(torch.nn.Linear(2, 2), canvas)  # type: ignore[arg-type]
+    seldom: Any = infogain.models.FullCanvas(lambda tokens, inside: torch.zeros(1), MODEL.mask_id, MODEL.vocab_size)
+    seldom.refresh = 2
+    with pytest.raises(infogain.InputError, match="needs append; FullCanvas has none"):
+        infogain.decode(seldom, canvas)
     with pytest.raises(infogain.InputError, match=r"Canvas.from_prompts or .infill"):
         infogain.decode(MODEL, canvas.tokens)  # type: ignore[arg-type]
     with pytest.raises(infogain.InputError, match="lanes of a Canvas and a Recipe"):

@@ -51,6 +51,7 @@ def test_a_row_that_goes_on_has_drifted_before_a_token_is_written() -> None:
     assert sorted(seldom.by_age) == [0, 1, 2]
     assert seldom.by_age[0]["mean_gap"] > 0
     assert often.by_age[1]["mean_gap"] < seldom.by_age[1]["mean_gap"]
+    assert seldom.by_age[0]["canvases"] == 3 * 8  # every block, also those that read the row
     assert seldom.plain()["refresh"] == 3
 
 

@@ -74,10 +74,9 @@ class Bench:
         first = play(model, canvas, case)
         memory.reset(model.device)
         play(model, canvas, case)  # with an empty pool: the peak is its own, and later ones ask for no memory
-        used, before = memory.read(model.device), memory.calls(model.device)
+        used = memory.read(model.device)
         say("decoding")
         logs = [play_steadily(model, canvas, case, seed) for seed in range(1, 1 + self.decodes)]
-        asked = memory.calls(model.device) - before
         say("the forward alone")
         forward = forward_alone(model, canvas, case)
         live = model.columns(case.prompt + case.length, case.prompt, case.block)[1]
@@ -85,7 +84,7 @@ class Bench:
             "label": case.label,
             **summarize(case, transformer.spec, logs, forward, live, self._limits),
             **used,
-            "device_allocations": asked,
+            "device_allocations": sum(log.allocations for log in logs),
             "start_up_s": max(0.0, first.seconds - logs[0].seconds),
             "limits": self._limits,
             "case": case.plain(),
@@ -136,7 +135,7 @@ def make_canvas(case: Case, transformer: Transformer) -> Canvas:
 def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
     """One decode, and what it took. With a seed of its own it finds no noise that is kept from another."""
     model.log = log = Log()
-    recipe = case.recipe
+    recipe, asked = case.recipe, memory.calls(model.device)
 
     def observe(event: StepEvent) -> None:
         log.step(event)
@@ -147,6 +146,7 @@ def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
     def stop() -> None:
         synchronize(model.device)
         log.seconds = time.perf_counter() - log.begun
+        log.allocations = memory.calls(model.device) - asked
 
     synchronize(model.device)
     log.begin()

@@ -39,6 +39,7 @@ class Log:
     logits_bytes: int = 0  # of the largest forward
     begun: float = 0.0
     seconds: float = 0.0
+    allocations: int = 0  # asked of the device
     result: Result | None = None
     _seen: tuple[int, int] = (0, 0)
 

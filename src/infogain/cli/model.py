@@ -13,7 +13,7 @@ from rich.console import Console
 from infogain.cli.flags import Flag, Settings
 from infogain.errors import InputError
 from infogain.generate import as_recipe, default_recipe
-from infogain.load import DTYPES, ZOO, load
+from infogain.load import DTYPES, is_of_zoo, load
 from infogain.models.backbone import CACHES
 from infogain.models.engine import ENGINES
 from infogain.recipe import Recipe
@@ -54,8 +54,7 @@ class Source:
     @property
     def cached(self) -> Source:
         """With the paper's dual cache, which a model of the zoo has only where it is asked for."""
-        zoo = (self.name or DEFAULT).startswith(ZOO)
-        return replace(self, cache="dual") if zoo and self.cache is None else self
+        return replace(self, cache="dual") if self.cache is None and is_of_zoo(self.name or DEFAULT) else self
 
     def load(self) -> TextModel:
         if self.name is None:

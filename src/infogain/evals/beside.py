@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from infogain.evals.page import table_page
-from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, in_markdown
+from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, in_markdown, kept
 from infogain.options import Plain
 
 STANDS_IN = "Tasks of the zoo stand in for the paper's: the order of samplers may be compared, not the height."
@@ -38,6 +38,8 @@ def notes(found: Plain) -> list[str]:
     extent = found["extent"]
     much = f"the first {extent['limit']} problems of each task" if extent["limit"] else "all problems"
     said = [f"Here: {found['model']['name']}, {much}, seeds: {extent['seeds']}. Avg. is over the columns shown."]
+    if kept(found["model"]) not in (NONE, "dual"):
+        said.append(f"Cache: {kept(found['model'])}; the paper's is dual, and reads the row for every block.")
     if found["beside"]:
         said.append(f"Paper: {found['beside']}; its Avg. and H̃ are over all of its columns.")
     if any(column["asked"] not in (None, column["task"]) for column in found["columns"]):

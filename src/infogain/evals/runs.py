@@ -3,7 +3,7 @@
 RUNS_DIR/NAME/run.json     what was asked:
     version       of this layout
     task          its name
-    model         name, fingerprint, dtype and cache
+    model         name, fingerprint, and how it was loaded: dtype, cache, revision; refresh where it was above 1
     protocol      how it was posed: shots, style, length; how much of it: seeds, limit (none: all items)
     recipe        all settings of the decode; recipe_hash is their hash
     data          source, and fingerprint of the items; items is how many there are

@@ -38,7 +38,7 @@ class Keys(NamedTuple):
 class Shared:
     """Frozen columns that many rows of queries read: one copy, however many rows share it.
 
-    Where rows of queries go on from a context (`stored`), what they add to its keys is written past all it reads.
+    Where rows of queries go on from a context (`stored`), what they add to its keys is written where it reads none.
     """
 
     layers: list[Keys]
@@ -51,7 +51,7 @@ class Shared:
     stored: Tensor | None = None  # [B, S] where the keys of a query row's first S columns are put
 
     def store(self, index: int, own: Keys) -> None:
-        """Into the layer's keys, past what any row reads of them."""
+        """Into the layer's keys, at columns that no row reads of them."""
         if self.stored is not None:
             for kept, new in zip(self.layers[index], own, strict=True):
                 kept[self.row[:, None], :, self.stored] = new.transpose(1, 2)[:, : self.stored.shape[1]]

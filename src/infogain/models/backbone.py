@@ -1,6 +1,6 @@
 """The transformer as a Denoiser: what a block sees, what is frozen around it, and where its logits are read.
 
-A cache policy is a set of frozen columns, refreshed when a block opens. Everything that is not frozen
+A cache policy is a set of frozen columns, read anew when a block opens, or every so many. Everything that is not frozen
 is live: a window of columns that every candidate runs through the model. The frozen columns' keys
 and values are kept once per row and read by all its candidates.
 """
@@ -124,7 +124,8 @@ class Backbone:
             own, columns = done, canvas.tokens.shape[1]
         windows = self._windows(canvas, start, [at + own for at in start])
         span = max(last - before for (_, last), before in zip(windows, past.kept, strict=True))
-        layers = self.engine.in_place(past, canvas.tokens, columns, span) if self.engine else None
+        span = -(-span // own) * own  # whole blocks: canvases of any length have few recordings
+        layers = self.engine.in_place(past, canvas.tokens, columns) if self.engine else None
         context = self._context(canvas, start, windows, layers or past.context.grown(past.row, columns))
         run = self.engine.next_block if self.engine and layers else self.windows.next_block
         return context, self.transformer.logits(run(context, upload(past.kept, self.device), done, span, width))

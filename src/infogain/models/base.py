@@ -28,7 +28,7 @@ class Past(NamedTuple):
 
     context: Any
     row: Tensor  # [C] of that context
-    kept: Sequence[int]  # [C] where the finished block began: what lies before is kept
+    kept: Sequence[int]  # [C] where the finished block began: what lies before, or around it, is kept
     places: Sequence[int] | None = None  # the rows again, where the host knows them
 
 
@@ -50,10 +50,7 @@ class Denoiser(Protocol):
     def device(self) -> torch.device: ...
 
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
-        """Columns that run through the model to open a block in a row of this length, and for each candidate there.
-
-        A model with `append` is also asked for `kept=`, a row's `Past.kept`, where it goes on from there.
-        """
+        """Columns that run through the model to open a block in a row of this length, and for each candidate there."""
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
@@ -88,6 +85,9 @@ class GoesOn(Denoiser, Protocol):
     @property
     def refresh(self) -> int:
         """Blocks that follow each other and are opened from one reading of the row. Asked where all columns see all."""
+
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
+        """The same; `kept`: the row's `Past.kept`, where it goes on from there."""
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
         """`prefill` for rows that have finished a block: it is stored and the next one opened in one forward.

@@ -57,8 +57,8 @@ class Buffers:
     def in_place(self, past: Past, tokens: Tensor, columns: int) -> list[Keys] | None:
         """The keys of a context with room for more columns, where it alone is inside and all its rows go on; else None.
 
-        They are not copied: what is written there lies past all that the context itself reads. The context that is
-        made of them must be held before anything else runs.
+        They are not copied: what is written there lies past all that the context itself reads, or in its window, which
+        it does not read either. The context that is made of them must be held before anything else runs.
         """
         rows = len(past.context.length)
         alone = self._is_last(past.context) and len(self.live) == 1

@@ -129,35 +129,39 @@ class Engine:
 
     def canvas(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
         """As `windows` has it, for a context that was given room here."""
-        run, tiles, wide = self.windows.canvas, _whole_tiles(columns), _whole_tiles(width)
-        if len(start) * tiles <= MOST_TOKENS:
-            x = self._open(context, start, ("canvas", tiles, wide), lambda own, s: run(own, s, tiles, wide))
-            return x[:, :width]
-        with torch.inference_mode():
-            self._hold(context)
-            return run(self.buffers.first_rows(len(start), width), start, columns, width)
+        run, wide = self.windows.canvas, width
+        if len(start) * _whole_tiles(columns) <= MOST_TOKENS:
+            columns, wide = _whole_tiles(columns), _whole_tiles(width)
+        key = ("canvas", columns, wide)
+        return self._open(context, start, columns, key, lambda own, s: run(own, s, columns, wide))[:, :width]
 
-    def in_place(self, past: Past, tokens: Tensor, columns: int, span: int) -> list[Keys] | None:
-        """Keys to go on from without a copy (see `Buffers`); None where that cannot be, or a step is too large."""
-        fits = len(past.context.length) * span <= MOST_TOKENS
-        return self.buffers.in_place(past, tokens, columns) if fits else None
+    def in_place(self, past: Past, tokens: Tensor, columns: int) -> list[Keys] | None:
+        """Keys to go on from without a copy (see `Buffers`); None where that cannot be."""
+        return self.buffers.in_place(past, tokens, columns)
 
     def next_block(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
         """As `windows` has it, for a context that goes on in place."""
         run, key = self.windows.next_block, ("next block", done, span, width)
-        return self._open(context, since, key, lambda own, s: run(own, s, done, span, width))
+        return self._open(context, since, span, key, lambda own, s: run(own, s, done, span, width))
 
     def _open(
-        self, context: BackboneContext, at: Tensor, key: tuple[str | int, ...], run: Callable[..., Tensor]
+        self,
+        context: BackboneContext,
+        at: Tensor,
+        columns: int,
+        key: tuple[str | int, ...],
+        run: Callable[..., Tensor],
     ) -> Tensor:
-        """Blocks of all rows of a context, by what is recorded for that many."""
-        rows = len(at)
+        """Blocks of all rows of a context, each from so many columns, by what is recorded for that many."""
+        key = (*key, len(at))
         with torch.inference_mode():
             self._hold(context)
-            if (*key, rows) not in self.recorded:
-                own = self.buffers.first_rows(rows, context.width)
-                self.recorded[(*key, rows)] = Recorded(lambda a: run(own, a), torch.zeros_like(at))
-            return self.recorded[(*key, rows)](self.pool, at)
+            if key not in self.recorded:
+                own = self.buffers.first_rows(len(at), context.width)
+                if len(at) * columns > MOST_TOKENS:
+                    return run(own, at)
+                self.recorded[key] = Recorded(lambda a: run(own, a), torch.zeros_like(at))
+            return self.recorded[key](self.pool, at)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:
         laid = self.windows.transformer.laid

@@ -76,8 +76,8 @@ class Tabular:
         p = self.weights / self.weights.sum()
         return float(torch.special.entr(p).sum())
 
-    def columns(self, length: int, start: int, width: int, kept: int = 0) -> tuple[int, int]:
-        return length - kept, length  # it keeps nothing, but counts as one that does
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
+        return length - (kept or 0), length  # it keeps nothing, but counts as one that does
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[TabularContext, Tensor]:
         return self.prefill(canvas, start, width)
