@@ -252,7 +252,8 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     path.write_text('{"kind": "step"}\n')
     assert "a trace must be the JSON lines" in refused("replay", path)
     ok("toy", "one-way", "-k", "7", "--count", "1", "--quiet", "--trace", path)
-    assert "whose token ids are below 3" in refused("replay", path, "--toy", "parity")
+    for other in ("parity", "judgement"):
+        assert "Drop --toy to see the ids" in refused("replay", path, "--toy", other)
     path.write_text(path.read_text().replace('"columns": [', '"columns": [99, '))
     assert "must follow from each other" in refused("replay", path)
 

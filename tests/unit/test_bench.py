@@ -320,8 +320,12 @@ def test_the_program_says_what_it_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(measure, "make_transformer", lambda *_: (_ for _ in ()).throw(InputError("no room")))
-    program(["--suite", "judged", "--only", "wide", "--device", "cpu", "--out", str(tmp_path)])
+    flags = ["--suite", "judged", "--only", "wide", "--device", "cpu", "--out", str(tmp_path)]
+    program(flags)
     assert "skipped: no room" in capsys.readouterr().out
+    with pytest.raises(InputError, match="add --overwrite"):
+        program(flags)
+    program([*flags, "--overwrite"])
     assert set(json.loads((tmp_path / report.FILE).read_text())["skipped"]) == {"greedy, wide", "info-gain, wide"}
     program(["--compare", *[str(write_record(tmp_path / name, 1.0)) for name in "ab"]])
     assert "1.000" in capsys.readouterr().out

@@ -199,7 +199,7 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
         return result.stderr
 
     assert f"{bad} is not" in refused(good, bad)
-    assert "whose token ids are below 3" in refused(good, "--toy", "parity")
+    assert "whose mask has the id 2" in refused(good, "--toy", "parity")
     assert "needs a folder that exists" in refused(good, "--out", tmp_path / "no" / "t.html")
     assert "must not replace a trace" in refused(good, "--out", good)
     row = Row(0, 0, 0, [0], [0.1], [Candidate([99], [1], 0.0, 0.1, True)])

@@ -12,7 +12,7 @@ from infogain.bench.cases import ENGINE
 from infogain.bench.measure import Bench
 from infogain.bench.suites import SUITES, load_suite
 from infogain.bench.work import run_cases
-from infogain.errors import InfoGainError
+from infogain.errors import InfoGainError, InputError
 from infogain.models.engine import ENGINES
 
 
@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = load_suite(options.suite, options.engine)
     if options.only:
         cases = {name: case for name, case in cases.items() if any(word in name for word in options.only)}
+    if options.out and (options.out / report.FILE).exists() and not options.overwrite:
+        raise InputError(f"{options.out / report.FILE} exists. Name another folder, or add --overwrite.")
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
     bench, began = Bench(options.device), time.perf_counter()
@@ -45,6 +47,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--suite", choices=SUITES, default="quick")
     parser.add_argument("--out", type=Path, help=f"folder for {report.FILE}")
+    parser.add_argument("--overwrite", action="store_true", help="replace results that are there")
     parser.add_argument("--device", help="cpu or cuda; unset: the GPU where there is one")
     engines = (ENGINE, *ENGINES)
     parser.add_argument("--engine", choices=engines, default=ENGINE, help="default: graphs on a GPU, eager elsewhere")

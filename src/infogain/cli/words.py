@@ -33,11 +33,10 @@ def _holds_texts(path: Path) -> bool:
 def words_of(trace: Trace, toy: str | None, path: Path) -> dict[int, str] | None:
     if toy is None:
         return trace.words
-    alphabet = load_toy(toy).alphabet
-    highest = max((token for row in [*trace.canvas, *trace.rows] for token in row), default=0)
-    if max(highest, trace.mask_id) >= len(alphabet):
+    known = load_toy(toy)
+    if trace.mask_id != known.model.mask_id:
         raise InputError(
-            f"the trace must be of the toy {toy}, whose token ids are below {len(alphabet)}; "
-            f"{path} holds {max(highest, trace.mask_id)}. Drop --toy to see the ids."
+            f"the trace must be of the toy {toy}, whose mask has the id {known.model.mask_id}; "
+            f"{path} has {trace.mask_id}. Drop --toy to see the ids."
         )
-    return dict(enumerate(alphabet))
+    return dict(enumerate(known.alphabet))
