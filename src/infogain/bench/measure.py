@@ -20,7 +20,7 @@ from infogain.bench.uncached import whole_canvas
 from infogain.canvas import Canvas
 from infogain.decode import decode
 from infogain.errors import InfoGainError, InputError, OptionError
-from infogain.load import ZOO, as_device, load_words
+from infogain.load import as_device, is_of_zoo, load_words
 from infogain.models.backbone import Backbone
 from infogain.models.engine import default_engine
 from infogain.models.transformer import Transformer
@@ -43,7 +43,7 @@ def build(case: Case, transformer: Transformer) -> Timed:
         return Timed(whole_canvas(transformer))
     device = transformer.norm.weight.device
     engine = default_engine(device) if case.engine == ENGINE else case.engine
-    cache = case.cache or ("none" if case.shape.startswith(ZOO) else None)  # as `load` has it
+    cache = case.cache or ("none" if is_of_zoo(case.shape) else None)  # as `load` has it
     return TimedMasks(Backbone(transformer, cache, engine, refresh=case.refresh))
 
 

@@ -125,7 +125,7 @@ class Backbone:
         windows = self._windows(canvas, start, [at + own for at in start])
         span = max(last - before for (_, last), before in zip(windows, past.kept, strict=True))
         span = -(-span // own) * own  # whole blocks: canvases of any length have few recordings
-        layers = self.engine.in_place(past, canvas.tokens, columns) if self.engine else None
+        layers = self.engine.buffers.in_place(past, canvas.tokens, columns) if self.engine else None
         context = self._context(canvas, start, windows, layers or past.context.grown(past.row, columns))
         run = self.engine.next_block if self.engine and layers else self.windows.next_block
         return context, self.transformer.logits(run(context, upload(past.kept, self.device), done, span, width))

@@ -18,7 +18,6 @@ from torch import Tensor
 from infogain import kernels
 from infogain.errors import UnknownName
 from infogain.models.attention import Keys
-from infogain.models.base import Past
 from infogain.models.buffers import COLUMNS, Buffers
 from infogain.models.context import BackboneContext
 from infogain.models.windows import Windows
@@ -134,10 +133,6 @@ class Engine:
             columns, wide = _whole_tiles(columns), _whole_tiles(width)
         key = ("canvas", columns, wide)
         return self._open(context, start, columns, key, lambda own, s: run(own, s, columns, wide))[:, :width]
-
-    def in_place(self, past: Past, tokens: Tensor, columns: int) -> list[Keys] | None:
-        """Keys to go on from without a copy (see `Buffers`); None where that cannot be."""
-        return self.buffers.in_place(past, tokens, columns)
 
     def next_block(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
         """As `windows` has it, for a context that goes on in place."""
