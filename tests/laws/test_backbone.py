@@ -17,6 +17,7 @@ from infogain.models import attention
 from infogain.models.backbone import CACHES, Backbone, random_backbone
 from infogain.models.base import Past
 from infogain.models.spec import Spec
+from infogain.models.transformer import Layer
 from infogain.samplers import Sampler, make
 from infogain.schedule import TokensPerStep
 from tests.cases import ALL, label, rows, same_tokens
@@ -217,10 +218,42 @@ def test_the_shifted_family_reads_the_column_before_the_block() -> None:
     assert model.columns(9, 3, WIDTH) == (9, 5)
 
 
+@pytest.mark.parametrize(("family", "cache"), FROZEN)
+def test_with_one_layer_a_cache_is_exact_after_edits(family: str, cache: str) -> None:
+    """A key hangs on its own token alone there, so what is frozen is as it would be read anew."""
+    frozen, plain = (model_of(family, policy, layers=1) for policy in (cache, "none"))
+    canvas, start, row = canvas_of(), [3, 1, 6, 1], torch.tensor([0, 1, 2, 3, 0])
+    block, masked = canvas.view(torch.tensor(start), WIDTH)
+    edited = torch.where(masked[row] & (torch.rand(5, WIDTH) < 0.5), torch.randint(0, 20, (5, WIDTH)), block[row])
+    one, two = (model(edited, model.prefill(canvas, start, WIDTH)[0], row, 2) for model in (frozen, plain))
+    inside = torch.tensor(start)[row, None] + torch.arange(WIDTH) < canvas.length[row, None]
+    assert torch.allclose(one[inside], two[inside], atol=1e-9)
+
+
 def test_costs_are_counted_by_policy() -> None:
     for cache, live in (("none", 20), ("prefix", 12), ("dual", 4)):
         assert model_of("llada", cache).columns(20, 8, WIDTH) == (20, live)
     assert model_of("sdar", None).columns(20, 8, WIDTH) == (12, 4)
+
+
+@pytest.mark.parametrize(("family", "cache"), CASES)
+def test_after_the_last_attention_only_what_the_head_reads_is_run(
+    family: str, cache: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, canvas = model_of(family, cache), canvas_of()
+    ran: list[int] = []
+    finish = Layer.finish
+
+    def noted(layer: Layer, x: Tensor, mixed: Tensor) -> tuple[Tensor, Tensor]:
+        ran.append(len(x))
+        return finish(layer, x, mixed)
+
+    monkeypatch.setattr(Layer, "finish", noted)
+    start = [0, 4, 8, 0] if SPECS[family].block else [3, 2, 6, 1]
+    context, _ = model.prefill(canvas, start, WIDTH)
+    row = torch.tensor([2, 0, 1, 0, 3])
+    model(canvas.view(torch.tensor(start), WIDTH)[0][row], context, row, most=2)
+    assert ran == [4 * 12, 4 * WIDTH, 5 * context.width, 5 * WIDTH]
 
 
 def test_a_block_causal_prefill_runs_what_it_counts() -> None:

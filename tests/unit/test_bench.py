@@ -171,8 +171,10 @@ def test_the_trained_rate_is_the_one_the_committed_study_found() -> None:
 
 def test_operations_are_two_for_each_weight_and_column() -> None:
     spec = replace(SHIFTED, qkv_bias=False, shift=False)
-    layer = 16 * 16 * 2 + 16 * 8 * 2 + 3 * 16 * 24 + 2 * 16
-    assert operations(spec, 3, 2, 10) == 2 * (3 * (layer + 16) + 3 * 2 * 16 * 10 + 2 * 40 * 16)
+    before, after = 16 * 16 + 16 * 8 * 2 + 2 * 16, 16 * 16 + 3 * 16 * 24  # a layer's attention: one layer, the last
+    assert operations(spec, 3, 2, 10) == 2 * (3 * (before + 16) + 3 * 2 * 16 * 10 + 2 * (after + 40 * 16))
+    two = replace(spec, layers=2)
+    assert operations(two, 3, 2, 10) - operations(spec, 3, 2, 10) == 2 * 3 * (before + after + 2 * 16 * 10)
     limits = {"reading_ms": 2.0, "matmul_flops_per_s": 1e12}
     assert columns_in_balance(SHAPES["dream-7b"], limits) == pytest.approx(2e-3 * 1e12 / 14.14e9, rel=1e-3)
 
@@ -223,6 +225,7 @@ def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
         "ms_per_step": 5.0,
         "forward_ms": 4.0,
         "sustained_ms": 4.1,
+        "loop_forward_ms": 4.2,
         "peak_bytes": 1000,
         "kv_bytes": 64,
     }

@@ -180,13 +180,14 @@ def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
     assert sampler.draw(replace(z, start=z.start + 3))[0, 0, :5].tolist() == here[3:].tolist()
 
 
-@pytest.mark.parametrize("steps", [[0, 0, 0], [11, 11, 11], [3, 4, 3]])
+@pytest.mark.parametrize("steps", [[0, 0, 0], [11, 11, 11], [60, 60, 60], [3, 4, 3]])
 @pytest.mark.parametrize("width", [5, 300])
 def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width: int) -> None:
     """Kept from step to step where rows go in step and a step needs few numbers; what is handed out is a copy."""
     seed, start, step = (torch.tensor(x) for x in ([9, -4, 2**62], [8, 0, 3], steps))
     tokens, masked = torch.zeros(3, width, dtype=torch.int64), torch.ones(3, width, dtype=torch.bool)
-    draft = Draft(start, start, start, step, step, step, step, step.double(), seed, tokens, masked, tokens)
+    masks = step + 2
+    draft = Draft(start, start, start, step, step, masks, masks, step.double(), seed, tokens, masked, tokens)
     z, column = cast("State", draft), start[:, None] + torch.arange(width)  # what a model believes plays no part
     number = torch.arange(7)[:, None]
     expected = noise.gumbel(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None])

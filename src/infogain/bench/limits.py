@@ -82,12 +82,13 @@ def operations(spec: Spec, columns: float, read: float, keys: int) -> float:
     """Operations of a forward: products of the layers, of the head, and attention over `keys` columns each.
 
     columns  that run through the layers, all rows together
-    read     of them, those whose logits are made
+    read     of them, those whose logits are made: after the last attention they alone run on
     """
     head = spec.vocab_size * spec.hidden
     layers = spec.parameters - head * (1 if spec.tied else 2)
     attention = 2 * spec.layers * spec.heads * spec.head_dim * keys
-    return 2.0 * (columns * (layers + attention) + read * head)
+    last = spec.hidden * (spec.heads * spec.head_dim + 3 * spec.intermediate)  # of a layer, what follows attention
+    return 2.0 * (columns * (layers + attention - last) + read * (last + head))
 
 
 def columns_in_balance(spec: Spec, limits: Plain) -> float:

@@ -10,8 +10,9 @@ from pathlib import Path
 import torch
 
 from infogain.bench import memory
+from infogain.bench.alone import forward_alone
 from infogain.bench.cases import CANVAS, ENGINE, Case
-from infogain.bench.clock import repeat_ms, sustained_ms, synchronize
+from infogain.bench.clock import synchronize
 from infogain.bench.limits import measure_limits
 from infogain.bench.numbers import summarize
 from infogain.bench.shapes import make_transformer
@@ -25,11 +26,8 @@ from infogain.models.backbone import Backbone
 from infogain.models.engine import default_engine
 from infogain.models.transformer import Transformer
 from infogain.options import Plain
-from infogain.statistics import Spots
 from infogain.trace import StepEvent
 
-FORWARDS = {"cuda": 20, "cpu": 5}  # that are timed alone
-REST, SUSTAINED = 0.5, 1.0  # seconds that a GPU rests before that, and that it then goes on
 Say = Callable[[str], None]
 
 
@@ -171,36 +169,3 @@ def play_steadily(model: Timed, canvas: Canvas, case: Case, seed: int) -> Log:
 def recordings(model: Timed) -> int:
     engine = getattr(model.model, "engine", None)
     return len(engine.recorded) if engine else 0
-
-
-@torch.inference_mode()
-def forward_alone(model: Timed, canvas: Canvas, case: Case) -> dict[str, float]:
-    """Milliseconds of one forward over N candidates of every row, again and again on one context.
-
-    A GPU that has just worked hard may be slower than one that has rested, so it begins rested.
-    """
-    canvas = canvas.to(model.device)
-    context_rows = torch.arange(case.rows, device=model.device)
-    rows = canvas.take(context_rows % case.batch)
-    start = case.prompt // case.block * case.block if model.attention_block else case.prompt
-    width = case.block if model.attention_block else min(case.block, case.length)
-    context, _ = model.model.prefill(rows, [start] * case.rows, width)
-    block = rows.view(torch.full_like(context_rows, start), width)[0]
-    tokens, row = (x.repeat_interleave(case.candidates, 0) for x in (block, context_rows))
-    masked = tokens == model.mask_id
-    count = int(masked.sum())
-
-    def forward() -> None:
-        if isinstance(model, TimedMasks):
-            model.model.at_masks(tokens, Spots(masked, count), context, row, case.candidates)
-        else:
-            model.model(tokens, context, row, case.candidates)
-
-    times = FORWARDS[model.device.type]
-    if model.device.type == "cpu":
-        return {"forward_ms": repeat_ms(forward, model.device, times)}
-    forward()  # recorded, and nothing left to do but rest
-    synchronize(model.device)
-    time.sleep(REST)
-    rested = repeat_ms(forward, model.device, times)
-    return {"forward_ms": rested, "sustained_ms": sustained_ms(forward, model.device, times, SUSTAINED)}

@@ -146,6 +146,8 @@ CRITERIA = (
     Criterion("· twice the context", 1.15, AT_MOST, ratio("forward_ms", "info-gain, wide", "greedy, wide")),
     Criterion("· sustained for a second", 1.15, AT_MOST, ratio("sustained_ms", "info-gain", "greedy")),
     Criterion("· and twice the context", 1.15, AT_MOST, ratio("sustained_ms", "info-gain, wide", "greedy, wide")),
+    Criterion("· in the steps of a decode", 1.15, AT_MOST, ratio("loop_forward_ms", "info-gain", "greedy")),
+    Criterion("· and twice the context", 1.15, AT_MOST, ratio("loop_forward_ms", "info-gain, wide", "greedy, wide")),
     Criterion("greedy step over reading each matrix once", 1.4, AT_MOST, over_reading("ms_per_step", EACH)),
     Criterion("· the forward alone", 1.4, AT_MOST, over_reading("forward_ms", EACH)),
     Criterion("· the step over as many bytes of one buffer", 1.4, AT_MOST, over_reading("ms_per_step", "reading_ms")),

@@ -138,9 +138,8 @@ class Backbone:
         tokens = canvas.view(torch.zeros_like(canvas.length), column.shape[1])[0]
         windows = self._windows(canvas, start, [at + width for at in start])
         context = self._context(canvas, start, windows, self.transformer.room(len(tokens), max(start)))
-        x = self.transformer.prefill(tokens, column, visible, context.layers)
-        x = self.windows.pick(x, context.start, torch.zeros_like(context.start), width)
-        return context, self.transformer.logits(x)
+        read = self.windows.sources(context.start, torch.zeros_like(context.start), width, column.shape[1])
+        return context, self.transformer.logits(self.transformer.prefill(tokens, column, visible, context.layers, read))
 
     def _windows(self, canvas: Canvas, start: Sequence[int], end: Sequence[int]) -> list[Window]:
         """The live columns of each row. A block-causal model's blocks may run past the canvas."""

@@ -33,9 +33,17 @@ class Transformer(nn.Module):
         self.laid = 0  # how often weights got other places in memory: what was recorded reads the old ones
 
     def forward(
-        self, tokens: Tensor, column: Tensor, visible: Tensor | None = None, shared: Shared | None = None
+        self,
+        tokens: Tensor,
+        column: Tensor,
+        visible: Tensor | None = None,
+        shared: Shared | None = None,
+        read: Tensor | None = None,
     ) -> Tensor:
-        """What the head reads. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]"""
+        """What the head reads. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]
+
+        `read` [B, W]: of these columns alone, counted from a row's first. -> [B, W, hidden]
+        """
 
         def mix(i: int, q: Tensor, own: Keys) -> Tensor:
             if shared is None:
@@ -44,9 +52,9 @@ class Transformer(nn.Module):
             shared.store(i, own)
             return attend_shared(q, own, visible, shared, i)
 
-        return self._run(tokens, column, mix)
+        return self._run(tokens, column, mix, read)
 
-    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[Keys]) -> Tensor:
+    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[Keys], read: Tensor) -> Tensor:
         """The same; and every layer's keys and values are stored, of as many columns as there is room for.
 
         Nothing is, where there are no layers to store them in.
@@ -57,14 +65,16 @@ class Transformer(nn.Module):
                 into[i].fill(own)
             return attend(q, own, visible)
 
-        return self._run(tokens, column, mix)
+        return self._run(tokens, column, mix, read)
 
     def room(self, rows: int, columns: int) -> list[Keys]:
         """Keys and values to be stored, of every layer."""
         shape, like = (rows, self.spec.kv_heads, columns, self.spec.head_dim), self.norm.weight
         return [Keys(like.new_empty(shape), like.new_empty(shape)) for _ in self.layers]
 
-    def _run(self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, Keys], Tensor]) -> Tensor:
+    def _run(
+        self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, Keys], Tensor], read: Tensor | None
+    ) -> Tensor:
         """Between attentions a token is on its own: rows and columns are one axis there. [T, hidden], T = B·Q"""
         rows, columns = tokens.shape
         x: Tensor = self.embed(tokens.flatten())
@@ -75,12 +85,14 @@ class Transformer(nn.Module):
             x, *parts = layer.project(x, more, angles)
             q, k, v = (y.view(rows, columns, *y.shape[1:]).transpose(1, 2) for y in parts)  # [B, heads, Q, D]
             mixed = mix(i, q, Keys(k, v)).transpose(1, 2).reshape(len(x), -1)
+            if read is not None and i == len(self.layers) - 1:  # the last attention: what the others find is lost
+                x, mixed = (_picked(y.view(rows, columns, -1), read).flatten(0, 1) for y in (x, mixed))
             if len(x) <= step:
                 x, more = layer.finish(x, mixed)
             else:
                 pieces = zip(torch.split(x, step), torch.split(mixed, step), strict=True)
                 x, more = (torch.cat(y) for y in zip(*(layer.finish(*piece) for piece in pieces), strict=True))
-        return self.norm.after(x, more)[1].view(rows, columns, -1)
+        return self.norm.after(x, more)[1].view(rows, -1, self.spec.hidden)
 
     def logits(self, x: Tensor) -> Tensor:
         return F.linear(x, self.embed.weight if self.head is None else self.head.weight)
@@ -157,6 +169,11 @@ class Layer(nn.Module):
         self.qkv, self.gate_up = fused(self.q, self.k, self.v), fused(self.gate, self.up)
         if self.o.weight.is_cuda:  # for a product with a bias cuBLAS has quicker kernels, so it gets one
             self.nothing = torch.zeros_like(self.o.weight[:, 0])
+
+
+def _picked(x: Tensor, read: Tensor) -> Tensor:
+    """These columns. [B, Q, D], [B, W] -> [B, W, D]"""
+    return x.gather(1, read[..., None].expand(-1, -1, x.shape[2]))
 
 
 class Linear(NamedTuple):

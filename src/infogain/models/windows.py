@@ -28,8 +28,9 @@ class Windows:
         live = column < torch.minimum(context.length, context.last)[row, None]
         window_of = context.first, context.last, context.limit
         shared = Shared(context.layers, *window_of, row, most) if context.layers else None
-        x = self.transformer(window, column, live[:, None], shared)
-        return self.pick(x, start, first, tokens.shape[1])
+        read = self.sources(start, first, tokens.shape[1], context.width)
+        x: Tensor = self.transformer(window, column, live[:, None], shared, read)
+        return x
 
     def next_block(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
         """From those of `span` columns, the first of which, `done`, are finished and stored. [C] -> [C, W, hidden]"""
@@ -39,17 +40,18 @@ class Windows:
         live = column < torch.minimum(context.length, context.last)[:, None]
         block = width if self.transformer.spec.block else None
         shared = Shared(context.layers, since, context.last, context.limit, row, 1, block, column[:, :done])
-        return self.pick(self.transformer(window, column, live[:, None], shared), context.start, since, width)
+        read = self.sources(context.start, since, width, span)
+        x: Tensor = self.transformer(window, column, live[:, None], shared, read)
+        return x
 
     def canvas(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
         """From those of all columns, so many, whose keys the context is given to keep. [C] -> [C, W, hidden]"""
         column = torch.arange(columns, device=start.device)[None]
         live = (column < context.length[:, None])[:, None]
-        x = self.transformer.prefill(context.tokens[:, :columns], column, live, context.layers)
-        return self.pick(x, start, torch.zeros_like(start), width)
+        read = self.sources(start, torch.zeros_like(start), width, columns)
+        return self.transformer.prefill(context.tokens[:, :columns], column, live, context.layers, read)
 
-    def pick(self, x: Tensor, start: Tensor, first: Tensor, width: int) -> Tensor:
-        """The activations that predict the block, from those of columns that begin at `first`. -> [B, W, hidden]"""
+    def sources(self, start: Tensor, first: Tensor, width: int, columns: int) -> Tensor:
+        """The columns that predict the block, among so many that begin at `first`. -> [B, W]"""
         source = block_columns(start, width) - (1 if self.transformer.spec.shift else 0)
-        source = (source.clamp(min=0) - first[:, None]).clamp(max=x.shape[1] - 1)  # column 0 predicts itself
-        return x.gather(1, source[..., None].expand(-1, -1, x.shape[2]))
+        return (source.clamp(min=0) - first[:, None]).clamp(max=columns - 1)  # column 0 predicts itself

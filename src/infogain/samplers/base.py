@@ -17,7 +17,7 @@ from infogain.options import Options, Registry, option
 from infogain.state import TABLE, Candidates, State, only
 
 Kind = Callable[..., Tensor]  # of noise
-STEPS, FEW = 8, 512  # steps whose noise is worked out at once, where a step needs but few numbers
+FEW, MANY = 512, 4096  # numbers of noise: where a step needs but few, those of its block are worked out many at once
 
 
 class Sampler(Options):
@@ -109,18 +109,19 @@ def _dice(kind: Kind, stream: int, z: State, n: int) -> Tensor:
         step, *others = known["step"]
         if others.count(step) == len(others):
             names = known["seed"], known["start"], z.masked.shape[1]
-            return _steps(kind, stream, step // STEPS, n, *names)[step % STEPS].clone()
+            count = min(max(known["total"]), MANY // (n * z.masked.numel()))  # no block has more steps than masks
+            return _steps(kind, stream, step // count, count, n, *names)[step % count].clone()
     return kind(z.seed[:, None, None], stream, z.step[:, None, None], _numbers(n, z.seed.device), z.column[:, None])
 
 
 @remembered
 def _steps(
-    kind: Kind, stream: int, part: int, n: int, seed: tuple[int, ...], start: tuple[int, ...], width: int
+    kind: Kind, stream: int, part: int, count: int, n: int, seed: tuple[int, ...], start: tuple[int, ...], width: int
 ) -> Tensor:
-    """The noise of several steps: on a CPU few numbers take about twice as long for eight steps as for one."""
+    """The noise of `count` steps: on a CPU few numbers take about twice as long for eight steps as for one."""
     with torch.device("cpu"):
         row, column = torch.tensor(seed)[:, None, None], block_columns(torch.tensor(start), width)[:, None]
-        step = torch.arange(part * STEPS, (part + 1) * STEPS)[:, None, None, None]
+        step = torch.arange(part * count, (part + 1) * count)[:, None, None, None]
         return kind(row, stream, step, _numbers(n, row.device), column)
 
 
