@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 import torch
 from click.testing import CliRunner
+from torch import Tensor
 
 import infogain
 from infogain import InputError, OptionError, UnknownName
 from infogain.bench import SUITES, Bench, Case, grid, load_suite, measure, report
 from infogain.bench.__main__ import main as program
+from infogain.bench.alone import forward_alone
 from infogain.bench.bypass import ForcedBypass
 from infogain.bench.cases import CANVAS, named
 from infogain.bench.limits import columns_in_balance, operations
@@ -30,6 +32,7 @@ from infogain.bench.timed import Log, Timed
 from infogain.canvas import Canvas
 from infogain.cli import main
 from infogain.models.spec import Spec
+from infogain.models.transformer import Transformer
 from infogain.samplers import Entropy, InfoGain, InfoGainBeam
 from tests.parity.checkpoints import write_checkpoint
 
@@ -81,6 +84,29 @@ def test_times_are_of_one_clock(numbers: dict[str, Any]) -> None:
     assert numbers["over_reading"] == pytest.approx(numbers["ms_per_step"] / numbers["limits"]["reading_ms"])
     assert numbers["peak_bytes"] is None  # a CPU counts none, and none is made up
     assert numbers["start_up_s"] >= 0
+
+
+def test_the_forward_alone_reads_every_column_of_every_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    logits = Transformer.logits
+
+    def counted(transformer: Transformer, x: Tensor) -> Tensor:
+        read.append(x[..., 0].numel())
+        return logits(transformer, x)
+
+    transformer = make_transformer("tiny", CPU)
+    model, canvas = build(CASE, transformer), make_canvas(CASE, transformer)
+    monkeypatch.setattr(Transformer, "logits", counted)
+    assert forward_alone(model, canvas, CASE)["forward_ms"] > 0
+    opening, *forwards = read
+    assert opening == CASE.block
+    assert {*forwards} == {8 * CASE.block}
+
+
+def test_operations_count_the_columns_that_the_head_read() -> None:
+    transformer = make_transformer("tiny", CPU)
+    steps = play(build(CASE, transformer), make_canvas(CASE, transformer), CASE).whole_steps
+    assert [step.read // step.candidates for step in steps] == [6, 5, 4, 3, 2, 1] * 2  # masks that a step leaves
 
 
 def test_a_case_may_stop_early(bench: Bench) -> None:

@@ -11,10 +11,12 @@ from typing import cast
 
 import pytest
 import torch
+from torch import Tensor
 
 import infogain
 from infogain import InputError, noise
 from infogain.marginals import Marginals
+from infogain.models.toys import parity
 from infogain.objective import immediate_cost, state_uncertainty
 from infogain.run import select as select_index
 from infogain.samplers import InfoGain, Sampler, make
@@ -186,8 +188,7 @@ def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width:
     """Kept from step to step where rows go in step and a step needs few numbers; what is handed out is a copy."""
     seed, start, step = (torch.tensor(x) for x in ([9, -4, 2**62], [8, 0, 3], steps))
     tokens, masked = torch.zeros(3, width, dtype=torch.int64), torch.ones(3, width, dtype=torch.bool)
-    masks = step + 2
-    draft = Draft(start, start, start, step, step, masks, masks, step.double(), seed, tokens, masked, tokens)
+    draft = Draft(start, start, start, step, step, step, step, step.double(), seed, tokens, masked, tokens)
     z, column = cast("State", draft), start[:, None] + torch.arange(width)  # what a model believes plays no part
     number = torch.arange(7)[:, None]
     expected = noise.gumbel(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None])
@@ -195,6 +196,22 @@ def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width:
         found = position_noise(z, 7)
         assert torch.equal(found, expected)
         found.zero_()
+
+
+def test_the_noise_of_a_block_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+        made.append(stream)
+        return uniform(seed, stream, *index)
+
+    uniform = noise.uniform
+    monkeypatch.setattr(noise, "uniform", counted)
+    toy = parity(11)
+    canvas = toy.canvas(1)
+    made.clear()
+    infogain.decode(toy.model, canvas, "entropy", seed=5)
+    assert made == [noise.TOKEN]
 
 
 def test_gamma_1_pins_nothing_not_even_the_certain() -> None:

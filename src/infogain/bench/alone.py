@@ -18,9 +18,9 @@ REST, SUSTAINED = 0.5, 1.0  # seconds that a GPU rests before that, and that it 
 
 @torch.inference_mode()
 def forward_alone(model: Timed, canvas: Canvas, case: Case) -> dict[str, float]:
-    """Milliseconds of a forward. A GPU that has just worked hard may be slower than one that has rested: it has both.
+    """Milliseconds of a forward over blocks that are all masks.
 
-    Of blocks that are all masks.
+    A GPU that has just worked hard may be slower than one that has rested: it is timed rested, and `sustained`.
     """
     canvas = canvas.to(model.device)
     context_rows = torch.arange(case.rows, device=model.device)
@@ -31,11 +31,11 @@ def forward_alone(model: Timed, canvas: Canvas, case: Case) -> dict[str, float]:
     block = rows.view(torch.full_like(context_rows, start), width)[0]
     tokens, row = (x.repeat_interleave(case.candidates, 0) for x in (block, context_rows))
     masked = tokens == model.mask_id
-    spots = Spots(masked, int(masked.sum()))
+    count = int(masked.sum())
 
     def forward() -> None:
         if isinstance(model, TimedMasks):
-            model.model.at_masks(tokens, spots, context, row, case.candidates)
+            model.model.at_masks(tokens, Spots(masked, count), context, row, case.candidates)
         else:
             model.model(tokens, context, row, case.candidates)
 

@@ -50,9 +50,9 @@ def summarize(
         "loop_forward_ms": fmean(span.ms for log in logs for span in log.forwards),
         "opening_ms": fmean(span.ms for log in logs for span in log.openings),
     }
-    canvas, made = case.prompt + case.length, case.prompt + case.length if case.cache == CANVAS else case.block
-    together = per_row * steps[0].rows  # candidates in a forward
-    done = operations(spec, live * together, made * together, canvas)
+    canvas, together = case.prompt + case.length, per_row * steps[0].rows  # columns; candidates in a forward
+    read = canvas * together if case.cache == CANVAS else fmean(step.read for step in steps)
+    done = operations(spec, live * together, read, canvas)
     of_limits = {
         "flops_per_step": done,
         "of_matmul_rate": 1e3 * done / fmean(ms) / limits["matmul_flops_per_s"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ class Step(NamedTuple):
     called: bool  # the model was: not so in the last step of a block
     rows: int
     candidates: int
+    read: int  # columns whose logits its forwards made
 
 
 @dataclass
@@ -41,7 +43,8 @@ class Log:
     seconds: float = 0.0
     allocations: int = 0  # asked of the device
     result: Result | None = None
-    _seen: tuple[int, int] = (0, 0)
+    read: int = 0  # columns whose logits forwards made, but for openings
+    _seen: tuple[int, int, int] = (0, 0, 0)
 
     def begin(self) -> None:
         self.begun = self._last = time.perf_counter()
@@ -49,10 +52,10 @@ class Log:
     def step(self, event: StepEvent) -> None:
         """Nothing is read back, so the host's clock shows the wait for the forward before: one in every step."""
         now = time.perf_counter()
-        counts = len(self.openings), len(self.forwards)
-        opened, called = (new > old for new, old in zip(counts, self._seen, strict=True))
+        counts = len(self.openings), len(self.forwards), self.read
+        opened, called, read = (new - old for new, old in zip(counts, self._seen, strict=True))
         rows, candidates = len(event.prompt), event.a.parent.shape[0]
-        self.steps.append(Step(now - self._last, opened, called, rows, candidates))
+        self.steps.append(Step(now - self._last, opened > 0, called > 0, rows, candidates, read))
         self._last, self._seen = now, counts
 
     @property
@@ -96,6 +99,7 @@ class Timed:
         logits = forward()
         span.end()
         self.log.forwards.append(span)
+        self.log.read += math.prod(logits.shape[:-1])
         self.log.saw(logits, context)
         return logits
 

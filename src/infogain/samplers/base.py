@@ -109,7 +109,7 @@ def _dice(kind: Kind, stream: int, z: State, n: int) -> Tensor:
         step, *others = known["step"]
         if others.count(step) == len(others):
             names = known["seed"], known["start"], z.masked.shape[1]
-            count = min(max(known["total"]), MANY // (n * z.masked.numel()))  # no block has more steps than masks
+            count = max(1, min(max(known["total"]), MANY // (n * z.masked.numel())))  # a block's steps, or some of them
             return _steps(kind, stream, step // count, count, n, *names)[step % count].clone()
     return kind(z.seed[:, None, None], stream, z.step[:, None, None], _numbers(n, z.seed.device), z.column[:, None])
 
