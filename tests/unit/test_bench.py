@@ -90,9 +90,9 @@ def test_the_forward_alone_reads_every_column_of_every_candidate(monkeypatch: py
     read: list[int] = []
     logits = Transformer.logits
 
-    def counted(transformer: Transformer, x: Tensor) -> Tensor:
+    def counted(transformer: Transformer, x: Tensor, room: int | None = None) -> Tensor:
         read.append(x[..., 0].numel())
-        return logits(transformer, x)
+        return logits(transformer, x, room)
 
     transformer = make_transformer("tiny", CPU)
     model, canvas = build(CASE, transformer), make_canvas(CASE, transformer)

@@ -9,7 +9,7 @@ import pytest
 from infogain import InputError
 from infogain.bench import SUITES, load_suite, report
 from infogain.bench.cases import CANVAS
-from infogain.bench.suites import CRITERIA, verdict
+from infogain.bench.criteria import CRITERIA, verdict
 
 
 def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
@@ -21,6 +21,7 @@ def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
         "loop_forward_ms": 4.2,
         "peak_bytes": 1000,
         "kv_bytes": 64,
+        "device_allocations": 0,
     }
     one |= {"peak_reserved_bytes": 1200, "limits": {"reading_each_ms": 4.0, "reading_ms": 3.8}}
     one |= {"step_tokens_per_s": 200.0, "tokens_per_s": 180.0, "of_matmul_rate": 0.7, "outside_share": 0.1}
@@ -39,10 +40,18 @@ def test_the_verdict_follows_from_the_numbers() -> None:
     assert {row[-1] for row in report.criteria(hand_made()).rows} == {"yes"}
     assert len(CRITERIA) == len(report.criteria({}).rows)
     assert {row[-1] for row in report.criteria({}).rows} == {"–"}
-    worse: dict[str, dict[str, Any]] = {"info-gain": {"ms_per_step": 6.3}, "info-gain, n=32": {"peak_bytes": 1180}}
+    worse: dict[str, dict[str, Any]] = {
+        "info-gain": {"ms_per_step": 6.3},
+        "info-gain, n=32": {"peak_bytes": 1180},
+        "short": {"device_allocations": 2},
+    }
     slow = verdict(hand_made(**worse))
     failed = [criterion.words for criterion, measured in slow if measured is not None and not criterion.holds(measured)]
-    assert failed == ["whole step, N = 8 over greedy", "memory per candidate, N 16 to 32 over 8 to 16"]
+    assert failed == [
+        "whole step, N = 8 over greedy",
+        "memory per candidate, N 16 to 32 over 8 to 16",
+        "calls for memory in steady decodes, all cases",
+    ]
     assert slow[0][1] == pytest.approx(1.26)
     no_gpu = verdict(hand_made(greedy={"peak_bytes": None}))
     assert [criterion.words for criterion, measured in no_gpu if measured is None] == ["peak memory, N = 8 over greedy"]

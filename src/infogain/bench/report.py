@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from infogain.bench.suites import JUDGED, verdict
+from infogain.bench.criteria import verdict
+from infogain.bench.suites import JUDGED
 from infogain.errors import InputError
 from infogain.options import Plain
 

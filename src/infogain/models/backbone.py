@@ -162,9 +162,9 @@ class Backbone:
         self, tokens: Tensor, spots: Spots, context: BackboneContext, row: Tensor, most: int
     ) -> Tensor | Deferred:
         x = self._run(tokens, context, row, most).flatten(0, 1)[spots.source]
-        words, head = self.vocab_size, self.transformer.logits
-        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else len(x)
-        return Deferred(x, head, words, most) if len(x) > most else head(x)
+        words, head, room = self.vocab_size, self.transformer.logits, _doubled(len(x))
+        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else room
+        return Deferred(x, head, words, most) if len(x) > most else head(x, min(room, most))
 
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         run = self.engine.candidates if self.engine and context.layers else self.windows.candidates
@@ -190,6 +190,11 @@ class Backbone:
         """The live columns of a block. Where logits are shifted, the column before it is read too, so it stays live."""
         first = max(start - 1, 0) if self.spec.shift else start
         return CACHES[self.cache](columns, first, end)
+
+
+def _doubled(rows: int) -> int:
+    """The next power of 2. A bypass brings any number of rows: so memory is asked for when they double, and no more."""
+    return 1 << max(0, rows - 1).bit_length()
 
 
 def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None, engine: str = "eager") -> Backbone:

@@ -80,16 +80,24 @@ class Recorded:
         return self.output[:count]
 
     def _record(self, pool: Any) -> None:
-        """Run twice on the side, so that kernels are built and libraries ready, then record."""
-        side = _side(self.inputs[0].device)
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            self.run(*self.inputs)
-            self.run(*self.inputs)
-        torch.cuda.current_stream().wait_stream(side)
+        """Run twice, so that kernels are built and libraries ready, then record."""
+        self.run(*self.inputs)
+        self.run(*self.inputs)
+        try:
+            self._capture(pool)
+        except torch.OutOfMemoryError:  # during a capture the allocator lets go of nothing by itself
+            torch.cuda.empty_cache()
+            self._capture(pool)
+
+    def _capture(self, pool: Any) -> None:
+        """`torch.cuda.graph` would first give back all that is idle, and the next steps would ask for it again."""
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool, stream=side):
-            self.output = self.run(*self.inputs)
+        with torch.cuda.stream(_side(self.inputs[0].device)):
+            graph.capture_begin(pool)
+            try:
+                self.output = self.run(*self.inputs)
+            finally:
+                graph.capture_end()
         self.graph = graph  # only once it is whole
 
 
@@ -163,5 +171,8 @@ class Engine:
         if not self.buffers.fits(context) or laid != self.laid:
             self.laid = laid
             self.recorded.clear()  # they keep the old buffers or weights, which are to go before new ones are made
-            self.pool = torch.cuda.graph_pool_handle() if context.tokens.is_cuda else None
+            self.pool = None
+            if context.tokens.is_cuda:
+                torch.cuda.empty_cache()  # they, or loading, have left much that nothing else would give back
+                self.pool = torch.cuda.graph_pool_handle()
         return self.buffers.hold(context)

@@ -94,8 +94,13 @@ class Transformer(nn.Module):
                 x, more = (torch.cat(y) for y in zip(*(layer.finish(*piece) for piece in pieces), strict=True))
         return self.norm.after(x, more)[1].view(rows, -1, self.spec.hidden)
 
-    def logits(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.embed.weight if self.head is None else self.head.weight)
+    def logits(self, x: Tensor, room: int | None = None) -> Tensor:
+        """[..., hidden] -> [..., V]. With `room` they are the first of so many rows in memory."""
+        weight = self.embed.weight if self.head is None else self.head.weight
+        if room is None or not x.is_cuda or torch.is_grad_enabled():
+            return F.linear(x, weight)
+        out = x.new_empty(room, len(weight))[: len(x)]
+        return torch.mm(x, weight.T, out=out)
 
     def fuse(self) -> None:
         """Lay matrices that read the same activations into one. Weights that are to be trained stay apart."""
