@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from infogain.bench import SUITES, Bench, Case, grid, load_suite, report
@@ -20,6 +20,7 @@ from infogain.bench.shapes import SHAPES
 from infogain.bench.work import Tell, run_cases
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_file, make_folder
+from infogain.cli.progress import bar
 from infogain.errors import InputError
 
 
@@ -160,13 +161,12 @@ def as_table(found: report.Table) -> Table:
 @contextmanager
 def watch(total: int) -> Iterator[Tell]:
     """A progress bar over cases, with what is being done, on the error stream."""
-    console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with bar(*columns) as progress:
         task = progress.add_task("", total=total)
 
         def tell(name: str, what: str) -> None:
-            progress.update(task, description=f"{name}: {what}")
+            progress.update(task, description=f"{name}: {what or 'done'}")
             if not what or what.startswith("skipped"):
                 progress.advance(task)
 

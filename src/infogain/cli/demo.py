@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from infogain import view
 from infogain.cli.duel import duel
 from infogain.cli.layout import plain_table
+from infogain.cli.progress import bar
 from infogain.studies.base import Grid
 from infogain.studies.cell import Row
 from infogain.studies.decoding import run_cell
@@ -96,12 +97,12 @@ def demo(out: Path, count: int) -> None:
 def _decode(console: Console, study: DemoStudy, subject: Subject) -> list[Row]:
     points, rows = study.points(study.size), []
     columns = (TextColumn("decoding"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("", total=len(points))
+    with bar(*columns, console=console) as progress:
+        task = progress.add_task("", total=len(points))
         for point in points:
-            progress.update(bar, description=f"{point.labels['task']}, {point.labels['sampler']}")
+            progress.update(task, description=f"{point.labels['task']}, {point.labels['sampler']}")
             rows.append(Row(point.labels, point.cell, run_cell(subject, point.cell)))
-            progress.advance(bar)
+            progress.advance(task)
     return rows
 
 

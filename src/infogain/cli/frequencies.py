@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import Progress
 
 from infogain.cli.output import OVERWRITE, check_file
+from infogain.cli.progress import bar
 from infogain.errors import InputError
 from infogain.load import load_words
 from infogain.samplers.frequencies import count_frequencies, write_frequencies
@@ -48,8 +48,7 @@ def frequencies(
         raise InputError("--revision and --field say how texts are read; without a --model there are only token ids.")
     paths = _files(corpus, TEXTS if model else IDS)
     read = _texts(model, revision, field or TEXT) if model else _ids
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+    with bar(*Progress.get_default_columns()) as progress:
         counts = count_frequencies(_lines(paths, read, progress))
     if not counts:
         raise InputError(f"a frequency table needs at least one token; {', '.join(corpus)} held none.")

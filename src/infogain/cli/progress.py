@@ -1,23 +1,55 @@
-"""A progress bar over a job's tokens, on the error stream, so that the output can be piped."""
+"""Progress on the error stream, so that the output can be piped: a bar, or lines where nobody watches a terminal."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from infogain.decode import Observer
 from infogain.trace import StepEvent
+
+PAUSE = 10.0  # seconds between two lines
+
+
+class Lines(Progress):
+    """For a log: what a bar would say, now and then."""
+
+    def __init__(self, *columns: ProgressColumn, console: Console) -> None:
+        super().__init__(*(x for x in columns if not isinstance(x, BarColumn)), console=console, disable=True)
+        self._said = time.monotonic()
+
+    def update(self, *task: Any, **changes: Any) -> None:
+        super().update(*task, **changes)
+        self._say()
+
+    def advance(self, *task: Any) -> None:
+        super().advance(*task)
+        self._say()
+
+    def _say(self) -> None:
+        if time.monotonic() - self._said >= PAUSE:
+            self._said = time.monotonic()
+            self.console.print(self.get_renderable())
+
+
+def bar(*columns: ProgressColumn, console: Console | None = None) -> Progress:
+    """To be entered; it goes when it is left."""
+    console = console or Console(stderr=True)
+    if console.is_terminal:
+        return Progress(*columns, console=console, transient=True)
+    return Lines(*columns, console=console)
 
 
 @contextmanager
 def watch(tokens: int, title: str = "decoding") -> Iterator[Observer]:
     """Gives an observer that moves the bar by the tokens written; decodes may follow each other."""
-    console = Console(stderr=True)
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("tokens"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with bar(*columns) as progress:
         task = progress.add_task("", total=tokens)
         before, now = 0, 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from infogain.alphabet import Alphabet
 from infogain.cli.eval import COUNT, describe
@@ -16,6 +16,7 @@ from infogain.cli.generate import masks
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output import make_folder
+from infogain.cli.progress import bar
 from infogain.decode import Observer
 from infogain.errors import InputError
 from infogain.evals.beside import notes, save, table_of
@@ -138,9 +139,8 @@ def _weight(plan: Plan) -> float:
 @contextmanager
 def watch(work: float) -> Iterator[Callable[[str, float], Observer]]:
     """A bar over all cells, on the error stream; gives what begins one, with its weight."""
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with bar(*columns) as progress:
         task = progress.add_task("", total=work)
 
         def begin(words: str, weight: float) -> Observer:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from infogain.cli.layout import plain_table
+from infogain.cli.progress import bar
 from infogain.options import Plain
 from infogain.studies import STUDIES, duel, load_study
 from infogain.studies.cell import Cell
@@ -85,9 +86,8 @@ def overview() -> Table:
 @contextmanager
 def watch(title: str, total: int) -> Iterator[Report]:
     """A progress bar over cells, on the error stream."""
-    console = Console(stderr=True)
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("cells"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with bar(*columns) as progress:
         task = progress.add_task("", total=total)
 
         def report(_cell: Cell, _numbers: Plain) -> None:
