@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 import torch
 
 import infogain
 from infogain import Canvas
 from infogain.models.backbone import Backbone, random_backbone
+from infogain.models.recorded import Recorded
 from infogain.samplers import make
 from infogain.statistics import Spots
 from tests.gpu.test_fast_paths import SPEC
@@ -52,20 +55,48 @@ def test_memory_that_is_idle_is_given_back_at_the_start_and_kept_from_then_on() 
     assert calls("free") == before
 
 
-def test_a_recording_makes_room_where_memory_is_short() -> None:
-    model, expected = on_gpu(), decoded(on_gpu("eager"), 32)
-    decoded(model, 2)
-    leave_idle(16)
-    before, total = calls("free"), torch.cuda.get_device_properties("cuda").total_memory
-    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + MIB) / total)
-    try:
-        assert torch.equal(decoded(model, 32), expected)
-    finally:
-        torch.cuda.set_per_process_memory_fraction(1.0)
-    assert calls("free") > before
+class Trouble:
+    """A forward that does not come through its first capture."""
+
+    def __init__(self, trouble: Callable[[], object]) -> None:
+        self.trouble, self.tries = trouble, 0
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        if torch.cuda.is_current_stream_capturing():
+            self.tries += 1
+            if self.tries == 1:
+                self.trouble()
+        return x + 1
 
 
-def test_logits_ask_for_memory_when_their_number_doubles() -> None:
+def test_a_capture_that_finds_no_memory_is_tried_again_with_what_was_idle() -> None:
+    forward = Trouble(lambda: torch.empty(2**50, dtype=torch.uint8, device="cuda"))
+    x = torch.arange(4.0, device="cuda")
+    leave_idle(4)
+    before = calls("free")
+    assert torch.equal(Recorded(forward, torch.zeros_like(x))([], x), x + 1)
+    assert forward.tries == 2
+    assert calls("free") >= before + 4
+
+
+def test_what_is_recorded_after_a_capture_that_failed_shares_its_memory() -> None:
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    x = torch.arange(4.0, device="cuda")
+    every = [Recorded(Trouble(fail), torch.zeros_like(x)), Recorded(torch.neg, torch.zeros_like(x))]
+    with pytest.raises(KeyboardInterrupt):
+        every[0](every, x)
+    assert every[0].graph is None
+    assert torch.equal(every[0](every, x), x + 1)
+    assert torch.equal(every[1](every, x), -x)
+    first, second = (each.graph for each in every)
+    assert first is not None
+    assert second is not None
+    assert first.pool() == second.pool()
+
+
+def test_logits_ask_for_memory_at_few_numbers_of_them() -> None:
     model = on_gpu("eager", 2**17)
     with torch.inference_mode():
         canvas = Canvas(CANVAS.tokens.cuda(), CANVAS.length.cuda(), SPEC.mask_id)

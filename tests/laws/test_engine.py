@@ -14,11 +14,12 @@ from torch import Tensor
 import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
 from infogain.marginals import Deferred, Marginals
-from infogain.models.backbone import Backbone, random_backbone
+from infogain.models.backbone import Backbone, _roomy, random_backbone
 from infogain.models.base import Past
 from infogain.models.buffers import Buffers
 from infogain.models.context import BackboneContext
 from infogain.models.engine import ROWS
+from infogain.models.transformer import Transformer
 from infogain.samplers import Sampler, make
 from infogain.statistics import Spots
 from tests.fast import Compared, closest
@@ -301,6 +302,24 @@ def test_masks_alone_through_the_head_have_the_logits_they_have_among_all(family
     alone = model.at_masks(tokens, Spots(masked, int(masked.sum())), context, row, 3)
     assert isinstance(alone, Tensor)
     assert torch.allclose(alone, every[masked], atol=1e-9)
+
+
+def test_room_for_logits_has_few_sizes_and_stays_below_the_ceiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = model_of("dream", "dual")
+    tight = Backbone(plain.transformer, "dual", ceiling=2 * 8 * 3 * BASE.vocab_size / 2**30)
+    context, tokens, row = opened(plain, canvas_of(), starts("dream"))
+    rooms: list[int] = []
+
+    def logits(_: Transformer, x: Tensor, room: int) -> Tensor:
+        rooms.append(room)
+        return x
+
+    monkeypatch.setattr(Transformer, "logits", logits)
+    for masks, model in ((1, plain), (3, plain), (5, plain), (3, tight)):
+        masked = (torch.arange(tokens.numel()) < masks).view(tokens.shape)
+        model.at_masks(tokens, Spots(masked, masks), context, row, 3)
+    assert rooms == [1, 4, 8, 3]
+    assert [_roomy(rows) for rows in (0, 64, 65, 513, 1025, 2049)] == [0, 64, 128, 1024, 1536, 2560]
 
 
 def test_a_ceiling_changes_nothing_but_how_much_is_held() -> None:

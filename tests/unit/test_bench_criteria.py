@@ -9,7 +9,7 @@ import pytest
 from infogain import InputError
 from infogain.bench import SUITES, load_suite, report
 from infogain.bench.cases import CANVAS
-from infogain.bench.criteria import CRITERIA, verdict
+from infogain.bench.criteria import CRITERIA, allocations, verdict
 
 
 def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
@@ -55,6 +55,8 @@ def test_the_verdict_follows_from_the_numbers() -> None:
     assert slow[0][1] == pytest.approx(1.26)
     no_gpu = verdict(hand_made(greedy={"peak_bytes": None}))
     assert [criterion.words for criterion, measured in no_gpu if measured is None] == ["peak memory, N = 8 over greedy"]
+    with pytest.raises(KeyError):  # a CPU's decodes ask for memory too, and nobody counts how often
+        allocations({"cpu": {"peak_bytes": None, "device_allocations": 0}})
 
 
 def test_a_comparison_marks_what_changed() -> None:

@@ -162,9 +162,9 @@ class Backbone:
         self, tokens: Tensor, spots: Spots, context: BackboneContext, row: Tensor, most: int
     ) -> Tensor | Deferred:
         x = self._run(tokens, context, row, most).flatten(0, 1)[spots.source]
-        words, head, room = self.vocab_size, self.transformer.logits, _doubled(len(x))
-        most = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else room
-        return Deferred(x, head, words, most) if len(x) > most else head(x, min(room, most))
+        words, head, room = self.vocab_size, self.transformer.logits, _roomy(len(x))
+        limit = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else room
+        return Deferred(x, head, words, limit) if len(x) > limit else head(x, min(room, limit))
 
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         run = self.engine.candidates if self.engine and context.layers else self.windows.candidates
@@ -192,9 +192,12 @@ class Backbone:
         return CACHES[self.cache](columns, first, end)
 
 
-def _doubled(rows: int) -> int:
-    """The next power of 2. A bypass brings any number of rows: so memory is asked for when they double, and no more."""
-    return 1 << max(0, rows - 1).bit_length()
+def _roomy(rows: int) -> int:
+    """The next power of 2, or multiple of 512 if that is less: a bypass brings any number, and memory is asked for few.
+
+    So room for logits is at most twice what they take, and at most 511 rows more.
+    """
+    return min(1 << max(0, rows - 1).bit_length(), -(-rows // 512) * 512)
 
 
 def random_backbone(spec: Spec, seed: int = 0, cache: str | None = None, engine: str = "eager") -> Backbone:

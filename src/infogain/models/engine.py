@@ -7,10 +7,8 @@ activations live in buffers that are made once, for sizes rounded up to a few bu
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,6 +18,7 @@ from infogain.errors import UnknownName
 from infogain.models.attention import Keys
 from infogain.models.buffers import COLUMNS, Buffers
 from infogain.models.context import BackboneContext
+from infogain.models.recorded import Recorded
 from infogain.models.windows import Windows
 
 ENGINES = {
@@ -54,53 +53,6 @@ def check_engine(name: str) -> None:
         raise UnknownName("engine", name, ENGINES)
 
 
-@functools.cache
-def _side(device: torch.device) -> torch.cuda.Stream:
-    """One stream to record on: cuBLAS keeps some 30 MiB for each that it has ever seen."""
-    return torch.cuda.Stream(device)
-
-
-class Recorded:
-    """One forward at one size: fixed inputs, and the graph that goes with them."""
-
-    def __init__(self, run: Callable[..., Tensor], *inputs: Tensor) -> None:
-        self.run, self.inputs = run, inputs
-        self.graph: torch.cuda.CUDAGraph | None = None
-
-    def __call__(self, pool: Any, *values: Tensor) -> Tensor:
-        count = len(values[0])
-        for buffer, value in zip(self.inputs, values, strict=True):
-            buffer[:count] = value
-        if pool is None:  # on a CPU the same buffers, called plainly
-            return self.run(*self.inputs)[:count]
-        if self.graph is None:
-            self._record(pool)
-        assert self.graph is not None
-        self.graph.replay()
-        return self.output[:count]
-
-    def _record(self, pool: Any) -> None:
-        """Run twice, so that kernels are built and libraries ready, then record."""
-        self.run(*self.inputs)
-        self.run(*self.inputs)
-        try:
-            self._capture(pool)
-        except torch.OutOfMemoryError:  # during a capture the allocator lets go of nothing by itself
-            torch.cuda.empty_cache()
-            self._capture(pool)
-
-    def _capture(self, pool: Any) -> None:
-        """`torch.cuda.graph` would first give back all that is idle, and the next steps would ask for it again."""
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.stream(_side(self.inputs[0].device)):
-            graph.capture_begin(pool)
-            try:
-                self.output = self.run(*self.inputs)
-            finally:
-                graph.capture_end()
-        self.graph = graph  # only once it is whole
-
-
 class Engine:
     """Recorded forwards by size, and the buffers they all read."""
 
@@ -109,7 +61,6 @@ class Engine:
         self.buffers = Buffers()
         self.recorded: dict[tuple[str | int, ...], Recorded] = {}
         self.laid = windows.transformer.laid
-        self.pool: Any = None  # memory that all graphs share: one runs at a time
 
     def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         """As `windows` has them."""
@@ -127,7 +78,7 @@ class Engine:
                 inputs = tokens.new_zeros(rows, width), row.new_zeros(rows)
                 run = self.windows.candidates  # and not the engine, which would keep itself alive
                 self.recorded[key] = Recorded(lambda t, r: run(t, wide, r, most), *inputs)
-            return self.recorded[key](self.pool, tokens, row)
+            return self.recorded[key](self.recorded.values(), tokens, row)
 
     def room(self, tokens: Tensor, like: Tensor) -> list[Keys] | None:
         """Keys for `canvas` to fill, where candidates read them; None where that cannot be."""
@@ -164,15 +115,16 @@ class Engine:
                 if len(at) * columns > MOST_TOKENS:
                     return run(own, at)
                 self.recorded[key] = Recorded(lambda a: run(own, a), torch.zeros_like(at))
-            return self.recorded[key](self.pool, at)
+            return self.recorded[key](self.recorded.values(), at)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:
         laid = self.windows.transformer.laid
-        if not self.buffers.fits(context) or laid != self.laid:
+        anew = not self.buffers.fits(context) or laid != self.laid
+        if anew:
             self.laid = laid
             self.recorded.clear()  # they keep the old buffers or weights, which are to go before new ones are made
-            self.pool = None
-            if context.tokens.is_cuda:
-                torch.cuda.empty_cache()  # they, or loading, have left much that nothing else would give back
-                self.pool = torch.cuda.graph_pool_handle()
-        return self.buffers.hold(context)
+        buffers = self.buffers.hold(context)
+        if anew and context.tokens.is_cuda:  # loading, recordings and buffers have left much that nobody needs again
+            torch.cuda.synchronize(context.tokens.device)
+            torch.cuda.empty_cache()
+        return buffers

@@ -95,7 +95,7 @@ class Transformer(nn.Module):
         return self.norm.after(x, more)[1].view(rows, -1, self.spec.hidden)
 
     def logits(self, x: Tensor, room: int | None = None) -> Tensor:
-        """[..., hidden] -> [..., V]. With `room` they are the first of so many rows in memory."""
+        """[..., hidden] -> [..., V]. With `room`, for [X, hidden], they are the first of so many rows in memory."""
         weight = self.embed.weight if self.head is None else self.head.weight
         if room is None or not x.is_cuda or torch.is_grad_enabled():
             return F.linear(x, weight)
