@@ -62,11 +62,12 @@ class Trouble:
         self.trouble, self.tries = trouble, 0
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
         if torch.cuda.is_current_stream_capturing():
             self.tries += 1
             if self.tries == 1:
                 self.trouble()
-        return x + 1
+        return y
 
 
 def test_a_capture_that_finds_no_memory_is_tried_again_with_what_was_idle() -> None:
