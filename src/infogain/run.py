@@ -39,6 +39,10 @@ class Opening:
         row = None if self.row is None else self.row[index]
         return Opening(self.canvas.take(index), [self.members[h] for h in hypotheses], self.cost[index], row)
 
+    def renumbered(self, place: Tensor) -> Opening:
+        """The same, where context rows have new numbers."""
+        return self if self.row is None else replace(self, row=place[self.row])
+
 
 class Run:
     """Its loops are over what is in flight: rows that wait or have left cost a step nothing."""
@@ -58,6 +62,25 @@ class Run:
     @property
     def live(self) -> bool:
         return self.z is not None or bool(self.openings)
+
+    @property
+    def between(self) -> list[int]:
+        """Groups of the hypotheses between two blocks."""
+        return [g for opening in self.openings for g in opening.members]
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows between blocks should open them with those that next come to their end, in some steps.
+
+        That saves a forward now, and one for each block after this: rows that are in step stay so. It costs the steps
+        which they do not take meanwhile. A step is at least one mask.
+        """
+        if self.z is None or not self.openings:
+            return False
+        between = self.between
+        soonest = min(self.groups[g].left for g in self.members)
+        blocks = max(1 + len(self.groups[g].blocks) for g in between)
+        return len(between) * soonest <= (len(between) + len(self.members)) * blocks
 
     def admit(self, canvas: Canvas, seeds: Sequence[int]) -> None:
         """More rows, which `Batch.admit` has checked."""

@@ -20,6 +20,7 @@ import infogain
 from infogain import Canvas, InputError, Lane, NumericsError, Recipe, StepEvent, TokensPerStep, decode_stream
 from infogain.batch import Batch
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
+from infogain.run import Run
 from infogain.samplers import Sampler, make
 from tests.cases import ALL, Counting, label, rows
 from tests.laws.test_backbone import CASES, model_of
@@ -93,26 +94,48 @@ def test_to_the_last_bit_on_the_exact_model_trace_and_all(sampler: Sampler) -> N
                 assert getattr(single, name)[0] == getattr(result, name)[0] == getattr(together, name)[i], name
 
 
+@torch.inference_mode()
 @pytest.mark.parametrize("at_once", [1, 2, 5, 7, 20])
 @pytest.mark.parametrize("name", ["eb", "info-gain-beam", "best-of-n"])
 def test_no_place_is_empty_while_a_row_waits_and_none_holds_two(name: str, at_once: int) -> None:
     lane = Lane(canvas_of(SHAPES * 2), Recipe(make(name), block=2, eos_ids=(1,)), at_once=at_once)
-    flying: list[set[int]] = []
+    batch = Batch(JOINT, [lane], trace=False)
+    flying, begun, came = batch.runs[0].queue.flying, set[int](), list[int]()
     events: list[StepEvent] = []
-
-    def observe(event: StepEvent) -> None:
-        flying.append(set(event.prompt))
-        events.append(event)
-
-    came = [(row, len(flying)) for _, row, _ in decode_stream(JOINT, [lane], observe=observe)]
-    assert sorted(row for row, _ in came) == list(range(14))
-    for step, rows_now in enumerate(flying):
-        begun = set().union(*flying[: step + 1])
-        assert len(rows_now) == min(at_once, len(rows_now) + 14 - len(begun))
-    last = {row: step + 1 for step, rows_now in enumerate(flying) for row in rows_now}
-    assert dict(came) == last, "each comes in the step that finished it"
+    while batch.live:
+        begun |= set(flying)
+        assert len(flying) == min(at_once, len(flying) + 14 - len(begun))
+        events += step(batch)
+        left = [row for _, row, _ in batch.leave()]
+        assert set(left) <= set(events[-1].prompt), "each comes in the step that finished it"
+        came += left
+    assert sorted(came) == list(range(14))
     assert [event.done for event in events] == sorted({event.done for event in events})
     assert events[-1].done == events[-1].total == int(lane.canvas.masked.sum()) * lane.recipe.sampler.copies
+
+
+@pytest.mark.parametrize("sampler", ALL[::3], ids=label)
+def test_rows_whose_first_blocks_differ_wait_once_and_are_in_step(
+    sampler: Sampler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block-causal model's first blocks hold 2, 1, 2 and 1 masks: five blocks are ten forwards, for all rows."""
+    lane = Lane(canvas_of([(0, 10), (1, 9), (2, 8), (3, 7)]), Recipe(sampler, block=2))
+    together = infogain.decode_lanes(CAUSAL, [lane])[0]
+    monkeypatch.setattr(Run, "waits", False)
+    at_once = infogain.decode_lanes(CAUSAL, [lane])[0]
+    assert together.rows() == at_once.rows()
+    assert together.calls <= 10
+    assert together.calls <= at_once.calls
+    assert sampler.adaptive or at_once.calls > 15
+
+
+@torch.inference_mode()
+def test_a_row_does_not_wait_long_for_few() -> None:
+    batch = Batch(JOINT, [Lane(canvas_of([(0, 10), (1, 2), (0, 2)]), Recipe(make("entropy")), at_once=2)], trace=False)
+    seen = []
+    while batch.live:
+        seen += [event.prompt for event in step(batch)]
+    assert seen == [[0, 1]] * 2 + [[0, 2]] * 2 + [[0]] * 6
 
 
 def test_the_longest_rows_go_first_in_the_order_they_came() -> None:
@@ -168,16 +191,18 @@ def test_when_decoding_breaks_off_no_row_is_lost(sampler: Sampler) -> None:
         came.update((row, result) for _, row, result in decode_stream(Sick(JOINT), [lane]))
     assert caught.value.partial is not None
     partial = {row: result for _, row, result in caught.value.partial}
-    assert (sorted(came), sorted(partial)) == ([0, 2, 3], [4, 6]), "the rest had not begun"
+    assert (sorted(came), sorted(partial)) == ([0, 2, 3, 6], [1, 4]), "5 has no place yet; 1 has, and waits for 4"
     assert all(alone(JOINT, lane, row).trace == result.trace for row, result in came.items())
     for row, result in partial.items():
         single, columns = alone(JOINT, lane, row), int(result.length)
         written = result.revealed[0, :columns] >= 0
-        assert written.sum() == result.committed > 0
+        assert written.sum() == result.committed
+        assert (result.committed > 0) == (row == 4)
         assert sampler.copies > 1 or torch.equal(single.tokens[0][written], result.tokens[0, :columns][written])
         assert single.trace is not None
         assert result.trace is not None
-        assert result.trace.steps == single.trace.steps[: len(result.trace.steps)] != []
+        assert result.trace.steps == single.trace.steps[: len(result.trace.steps)]
+        assert len(result.trace.steps) == (row == 4)
     with pytest.raises(NumericsError) as caught:
         infogain.decode_lanes(Sick(JOINT), [lane])
     assert caught.value.partial is not None
@@ -193,11 +218,11 @@ def finish(batch: Batch) -> dict[int, infogain.Result]:
     return came
 
 
-def step(batch: Batch) -> None:
+def step(batch: Batch) -> list[StepEvent]:
     batch.open_blocks()
     moves = batch.propose()
     batch.evaluate(moves)
-    batch.transition(moves)
+    return batch.transition(moves)
 
 
 @torch.inference_mode()
