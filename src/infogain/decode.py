@@ -86,7 +86,7 @@ def decode_stream(
     """The same, and every row comes out as soon as it is done: its lane, its number there, and a Result of its own.
 
     With `Lane.at_once` the next row that waits takes its place. What has come out is not kept. If decoding breaks
-    off, the error's `partial` holds the same for every row that had begun and not come out, as far as it got.
+    off, the error's `partial` holds the same for every row in flight, as far as it got.
     """
     batch = _begin(model, lanes, trace)
     try:

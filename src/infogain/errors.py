@@ -22,7 +22,7 @@ class InfoGainError(Exception):
     """Everything this package raises on purpose.
 
     `partial` is what a decode that had begun was at (else None): of `decode_lanes` a Result per lane; of
-    `decode_stream`, on which `generate` stands, a (lane, row, Result) for each row that had begun and not come out.
+    `decode_stream`, on which `generate` stands, a (lane, row, Result) for each row in flight.
     `finished` holds the texts that `generate` or `infill` had finished, by their prompts' numbers.
     """
 

@@ -114,7 +114,7 @@ def stream(
     """Decode a job, `batch_size` prompts at a time; each text comes with its prompt's number as soon as it is done.
 
     The longest prompts go first, and the next takes the place of one that is done. If decoding breaks off, the error's
-    `partial` is that of `decode_stream`: what had begun and not come out.
+    `partial` is that of `decode_stream`: the rows in flight.
     """
     stops = as_stops(stop)
     seeds = noise.row_seeds(recipe.seed, len(job.rows)) if seeds is None else seeds

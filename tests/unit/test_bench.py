@@ -123,6 +123,17 @@ def test_beams_and_batches_keep_a_cache_for_each_row(bench: Bench) -> None:
     assert found["tokens"] == 2 * 16  # of what is returned
 
 
+def test_prompts_may_differ_in_length() -> None:
+    transformer = make_transformer("tiny", CPU)
+    case = replace(CASE, batch=4, ragged=2)
+    lengths = make_canvas(case, transformer).length - case.length
+    assert lengths.tolist() == [case.prompt - cut for cut in (0, 1, 2, 0)]
+    with pytest.raises(OptionError, match="ragged must leave a prompt a column"):
+        replace(CASE, ragged=CASE.prompt)
+    with pytest.raises(OptionError, match="prompts of one text are equally long"):
+        replace(CASE, ragged=1, text="C1")
+
+
 def test_a_row_may_be_read_less_often(bench: Bench) -> None:
     greedy = replace(CASE, sampler=Entropy())
     often, once = bench.run(greedy), bench.run(replace(greedy, refresh=2))

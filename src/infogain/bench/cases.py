@@ -29,6 +29,7 @@ class Case:
     cache: str | None = None  # "dual", "prefix", "none", "canvas"; unset: what the model does by itself
     refresh: int | None = None  # blocks opened from one reading of the canvas; unset: 1
     context: int = 512  # columns of the canvas outside the block: what a dual cache holds
+    ragged: int | None = None  # columns by which prompts are shorter at most, each by another number; unset: by none
     length: int = 48  # columns generated
     steps: int | None = None  # stop after so many; unset: decode to the end
     engine: str = ENGINE
@@ -54,6 +55,10 @@ class Case:
                 f"a prompt needs a column: context + block must exceed length; got {self.context} + {self.block} "
                 f"and {self.length}. Generate less, or give more context."
             )
+        if not 0 <= (self.ragged or 0) < self.prompt:
+            raise OptionError(f"ragged must leave a prompt a column of its {self.prompt}; got {self.ragged}.")
+        if self.ragged and self.text is not None:
+            raise OptionError(f"prompts of one text are equally long; ragged must be 0, got {self.ragged}.")
 
     @property
     def prompt(self) -> int:

@@ -127,7 +127,8 @@ def make_canvas(case: Case, transformer: Transformer) -> Canvas:
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(0, spec.vocab_size - 1, (case.batch, case.prompt), generator=generator)
     ids += (ids >= spec.mask_id).long()
-    return Canvas.from_prompts(ids.tolist(), case.length, spec.mask_id, spec.context)
+    prompts = [row[: case.prompt - i % ((case.ragged or 0) + 1)] for i, row in enumerate(ids.tolist())]
+    return Canvas.from_prompts(prompts, case.length, spec.mask_id, spec.context)
 
 
 def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:

@@ -49,6 +49,7 @@ def judged(shape: str = "dream-7b", context: int = 512) -> Cases:
         "cpu, info-gain": replace(small, sampler=InfoGain()),
         "cpu, info-gain, batch": replace(small, sampler=InfoGain(), batch=16),
         **one_and_many("block-causal", causal),
+        "block-causal, ragged, batch": replace(causal, batch=16, ragged=15),  # first blocks of 1 to 16 masks
     }
 
 

@@ -38,7 +38,7 @@ class Several(click.ParamType[tuple[Any, ...]]):
 
 
 OPTIONS = ("n", "gamma", "width", "bypass")  # of samplers
-SETTINGS = ("k", "block", "batch", "cache", "refresh", "context", "length", "engine")  # of cases
+SETTINGS = ("k", "block", "batch", "cache", "refresh", "context", "ragged", "length", "engine")  # of cases
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -56,6 +56,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--cache", type=Several(str), help="dual, prefix, none, or canvas: none, and logits of every column")
 @click.option("--refresh", type=Several(int), help="blocks opened from one reading of the whole row  [default: 1]")
 @click.option("--context", type=Several(int), help="columns outside the block: prompt + length − block  [default: 512]")
+@click.option("--ragged", type=Several(int), help="columns by which prompts differ in length  [default: 0]")
 @click.option("--length", type=Several(int), help="columns to generate  [default: 48]")
 @click.option("--engine", type=Several(str), help="eager or graphs; unset: graphs on a GPU, eager elsewhere")
 @click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
