@@ -48,7 +48,6 @@ class Batch:
         self.refresh: int = getattr(model, "refresh", 1)
         self.width = 0  # of the widest block that opened since the batch was last empty
         self.runs = [Run(lane, i, aligned, model.device, trace) for i, lane in enumerate(lanes)]
-        self.waiting: list[Run] = []  # with rows between blocks that do not open yet
         self.canvas: Canvas | None = None  # [C, L]
         self.context: Any = None  # of C rows
         self.calls = 0
@@ -66,13 +65,16 @@ class Batch:
         run.admit(canvas, more.row_seeds)
 
     def open_blocks(self) -> None:
-        """One prefill for all rows that are read as a whole, after those that go on from what is kept."""
+        """One prefill for all rows that are read as a whole, after those that go on from what is kept.
+
+        Either all rows between blocks open theirs or, where every lane holds them back, none.
+        """
+        if all(run.holds for run in self.runs if run.openings):
+            return
         ways = defaultdict[int | None, Openings](list)
-        self.waiting = [run for run in self.runs if run.waits]
         for run in self.runs:
-            if run not in self.waiting:
-                for way, rows in run.part_openings(self._way):
-                    ways[way].append((run, rows))
+            for way, rows in run.part_openings(self._way):
+                ways[way].append((run, rows))
         if ways:
             self._widen(max(run.groups[g].width for each in ways.values() for run, rows in each for g in rows.members))
         whole = ways.pop(None, None)
@@ -211,10 +213,8 @@ class Batch:
         self.width = max(widest, self.width) if live else widest
 
     def _make_room(self) -> int:
-        """Drop context rows that no group stands on, live or waiting; returns how many stay."""
-        members = [(run, g) for run in self.runs for g in run.members]
-        members += [(run, g) for run in self.waiting for g in run.between]
-        groups = [run.groups[g] for run, g in dict.fromkeys(members)]
+        """Drop context rows that no live group stands on; returns how many stay."""
+        groups = [run.groups[g] for run in self.runs for g in dict.fromkeys(run.members)]
         stay = sorted(row for group in groups for row in group.context)
         if not stay:
             self.context = None
@@ -230,6 +230,4 @@ class Batch:
             for run in self.runs:
                 if run.z is not None:
                     run.z = replace(run.z, row=renumber[run.z.row])
-            for run in self.waiting:
-                run.openings = [opening.renumbered(renumber) for opening in run.openings]
         return len(stay)

@@ -39,10 +39,6 @@ class Opening:
         row = None if self.row is None else self.row[index]
         return Opening(self.canvas.take(index), [self.members[h] for h in hypotheses], self.cost[index], row)
 
-    def renumbered(self, place: Tensor) -> Opening:
-        """The same, where context rows have new numbers."""
-        return self if self.row is None else replace(self, row=place[self.row])
-
 
 class Run:
     """Its loops are over what is in flight: rows that wait or have left cost a step nothing."""
@@ -64,23 +60,20 @@ class Run:
         return self.z is not None or bool(self.openings)
 
     @property
-    def between(self) -> list[int]:
-        """Groups of the hypotheses between two blocks."""
-        return [g for opening in self.openings for g in opening.members]
+    def holds(self) -> bool:
+        """Whether rows between blocks are held back, to open theirs with rows that are about to end theirs.
 
-    @property
-    def waits(self) -> bool:
-        """Whether rows between blocks should open them with those that next come to their end, in some steps.
-
-        That saves a forward now, and one for each block after this: rows that are in step stay so. It costs the steps
-        which they do not take meanwhile. A step is at least one mask.
+        They wait two steps at most for each block that both will then open, as far as is known: rows of one lane
+        that are in step mostly stay so, and every opening that is shared saves a forward, and more than its time.
+        Copies of a prompt never wait, for whether they meet decides how many forwards their row counts.
         """
-        if self.z is None or not self.openings:
+        if self.z is None or self.sampler.copies > 1:
             return False
-        between = self.between
-        soonest = min(self.groups[g].left for g in self.members)
-        blocks = max(1 + len(self.groups[g].blocks) for g in between)
-        return len(between) * soonest <= (len(between) + len(self.members)) * blocks
+        members, groups = set(self.members), self.groups
+        soonest = min(groups[g].left for g in members)  # a step is one mask or more
+        ours = max(1 + len(groups[g].blocks) for opening in self.openings for g in opening.members)
+        theirs = max(len(groups[g].blocks) for g in members) + bool(self.queue.waiting)  # whose next row takes a place
+        return soonest <= 2 * min(ours, theirs)
 
     def admit(self, canvas: Canvas, seeds: Sequence[int]) -> None:
         """More rows, which `Batch.admit` has checked."""

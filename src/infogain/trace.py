@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(eq=False, repr=False)
 class Trace:
-    """`steps` in order, where survivors keep theirs: a step's rows are the last one's kept candidates, one for one;
+    """`steps` in order, where survivors keep theirs: a group's rows are what its last step kept, one for one;
     `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of token ids, where known."""
 
     recipe: Plain
