@@ -199,7 +199,7 @@ def test_rows_that_wait_for_their_next_block_are_kept_when_decoding_breaks_off()
             return context, logits if self.prefills == 1 else logits[:, :-1]
 
     mask = MODEL.mask_id
-    canvas = Canvas.infill([[mask, 0, mask, mask], [mask] * 4], mask)
+    canvas = Canvas.infill([[mask, 0, mask, mask], [mask, mask, 0, 0]], mask)
     with pytest.raises(ContractError, match="logits") as caught:
         infogain.decode(Breaks(MODEL), canvas, "ar", block=2)
     assert caught.value.partial is not None
