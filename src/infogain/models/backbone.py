@@ -193,7 +193,7 @@ class Backbone:
 
 
 def _roomy(rows: int) -> int:
-    """The next power of 2, or multiple of 512 if that is less: a bypass brings any number of rows, memory has few sizes.
+    """The next power of 2, or multiple of 512 if that is less: a bypass brings any number, memory has few sizes.
 
     So room for logits is at most twice what they take, and at most 511 rows more.
     """
