@@ -128,8 +128,14 @@ def test_prompts_may_differ_in_length() -> None:
     case = replace(CASE, batch=4, ragged=2)
     lengths = make_canvas(case, transformer).length - case.length
     assert lengths.tolist() == [case.prompt - cut for cut in (0, 1, 2, 0)]
-    with pytest.raises(OptionError, match="ragged must leave a prompt a column"):
+    with pytest.raises(OptionError, match="ragged must be 0 or more and leave a prompt"):
         replace(CASE, ragged=CASE.prompt)
+    steps = play(build(case, transformer), make_canvas(case, transformer), case).whole_steps
+    assert {step.prompts for step in steps} == {4}  # where all columns see all, blocks begin with the masks
+    causal = replace(case, block=4, length=8, context=60)
+    model = build(causal, random_transformer(replace(transformer.spec, block=4), CPU, torch.float32))
+    steps = play(model, make_canvas(causal, transformer), causal).whole_steps
+    assert {step.prompts for step in steps} > {4}  # else a row that has filled its first block waits for the others
     with pytest.raises(OptionError, match="prompts of one text are equally long"):
         replace(CASE, ragged=1, text="C1")
 

@@ -56,7 +56,9 @@ class Case:
                 f"and {self.length}. Generate less, or give more context."
             )
         if not 0 <= (self.ragged or 0) < self.prompt:
-            raise OptionError(f"ragged must leave a prompt a column of its {self.prompt}; got {self.ragged}.")
+            raise OptionError(
+                f"ragged must be 0 or more and leave a prompt a column of its {self.prompt}; got {self.ragged}."
+            )
         if self.ragged and self.text is not None:
             raise OptionError(f"prompts of one text are equally long; ragged must be 0, got {self.ragged}.")
 

@@ -76,7 +76,7 @@ class Bench:
         say("decoding")
         logs = [play_steadily(model, canvas, case, seed) for seed in range(1, 1 + self.decodes)]
         say("the forward alone")
-        forward = forward_alone(model, canvas, case)
+        forward = forward_alone(model, make_canvas(replace(case, ragged=None), transformer), case)
         live = model.columns(case.prompt + case.length, case.prompt, case.block)[1]
         return {
             "label": case.label,

@@ -44,13 +44,13 @@ def summarize(
         "ms_per_step": fmean(ms),
         "median_ms_per_step": median(ms),
         "steps": len(steps) // len(logs),
-        "step_tokens_per_s": 1e3 * case.batch * case.k / fmean(ms),
+        "step_tokens_per_s": 1e3 * case.k * sum(step.prompts for step in steps) / sum(ms),
         "candidates_per_row": per_row,
         **forward,
         "loop_forward_ms": fmean(span.ms for log in logs for span in log.forwards),
         "opening_ms": fmean(span.ms for log in logs for span in log.openings),
     }
-    canvas, together = case.prompt + case.length, per_row * steps[0].rows  # columns; candidates in a forward
+    canvas, together = case.prompt + case.length, fmean(step.candidates for step in steps)  # columns; in a forward
     read = canvas * together if case.cache == CANVAS else fmean(step.read for step in steps)
     done = operations(spec, live * together, read, canvas)
     of_limits = {

@@ -25,6 +25,7 @@ class Step(NamedTuple):
     seconds: float
     opened: bool  # a block: a prefill is in it
     called: bool  # the model was: not so in the last step of a block
+    prompts: int  # that take it: others may be between blocks
     rows: int
     candidates: int
     read: int  # columns whose logits its forwards made
@@ -55,7 +56,8 @@ class Log:
         counts = len(self.openings), len(self.forwards), self.read
         opened, called, read = (new - old for new, old in zip(counts, self._seen, strict=True))
         rows, candidates = len(event.prompt), event.a.parent.shape[0]
-        self.steps.append(Step(now - self._last, opened > 0, called > 0, rows, candidates, read))
+        prompts = len(set(event.prompt))
+        self.steps.append(Step(now - self._last, opened > 0, called > 0, prompts, rows, candidates, read))
         self._last, self._seen = now, counts
 
     @property
