@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import infogain.zoo
 from infogain.cli.eval import describe
 from infogain.cli.model import Source
+from infogain.evals.evaluate import Plan, evaluate
 from infogain.evals.runs import list_runs
-from tests.e2e.test_cli import ok, refused
+from tests.e2e.test_cli import ok, refused, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,12 +34,12 @@ def test_a_table_and_a_run_come_out(tmp_path: Path) -> None:
     assert "skipped: zoo:tiny-reason cannot be asked gsm8k" in text
     runs = list_runs(tmp_path)
     assert {run.about["task"] for run in runs} == {"zoo:sudoku", "zoo:countdown"}
-    for run in runs:
-        assert run.about["protocol"] == {"style": "infill", "shots": 0, "seeds": 1, "limit": 3}
-        assert run.about["recipe"]["schedule"]["k"] == 2
-        assert run.about["model"]["fingerprint"]
-        assert str(run.folder) in text.replace("\n", "")
-    before = [run.items() for run in runs]
+    for each in runs:
+        assert each.about["protocol"] == {"style": "infill", "shots": 0, "seeds": 1, "limit": 3}
+        assert each.about["recipe"]["schedule"]["k"] == 2
+        assert each.about["model"]["fingerprint"]
+        assert str(each.folder) in text.replace("\n", "")
+    before = [each.items() for each in runs]
     ok("eval", "zoo:sudoku", "zoo:countdown", "--limit", 3, "--seeds", 1, "--runs", tmp_path, "-k", 2)
     assert [run.items() for run in list_runs(tmp_path)] == before
     ok("eval", "zoo:sudoku", "--limit", 3, "--seeds", 1, "--runs", tmp_path, "-k", 3, "--traces")
@@ -76,6 +80,22 @@ def test_a_folder_is_one_model_however_it_is_written(monkeypatch: pytest.MonkeyP
     one, two, three = (describe(Source(name, None, None, None, None)) for name in names)
     assert one == two
     assert one["fingerprint"] == three["fingerprint"]
+
+
+def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("eval", "zoo:countdown", "zoo:sudoku", "--limit", 2, "--seeds", 1, "--sampler", "entropy", "-k", 6)
+
+    def breaks(plan: Plan, *rest: Any, **more: Any) -> Iterator[Any]:
+        yield next(evaluate(plan, *rest, **more))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.import_module("infogain.cli.eval"), "evaluate", breaks)
+        stopped = run(*asked, "--batch-size", 1, "--runs", tmp_path)
+    assert stopped.exit_code == 1
+    assert f"Kept: 1 of 4 texts in {tmp_path}. The same command goes on from there." in stopped.stderr
+    ok(*asked, "--batch-size", 1, "--runs", tmp_path)
+    assert [len(each.items()) for each in list_runs(tmp_path)] == [2, 2]
 
 
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path) -> None:

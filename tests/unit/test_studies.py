@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -109,6 +110,23 @@ def test_time_that_is_up_ends_the_run_between_cells(
     assert "oneway: 0 of 4 points" in capsys.readouterr().out
     run_program([*run, "--plan"])
     assert "4 cells to do" in capsys.readouterr().out
+
+
+def test_ctrl_c_says_how_many_cells_are_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = list[Cell]()
+
+    def breaks(subject: Subject, cell: Cell) -> dict[str, Any]:
+        if done:
+            raise KeyboardInterrupt
+        done.append(cell)
+        return run_cell(subject, cell)
+
+    monkeypatch.setattr(work, "run_cell", breaks)
+    flags = ["study", "oneway", "-m", str(folder), "--out", str(tmp_path), "--size", "small", "--device", "cpu"]
+    stopped = CliRunner().invoke(main, flags)
+    assert stopped.exit_code == 1
+    said = f"Kept: 1 finished cells in {tmp_path / 'cells.jsonl'}. The same command goes on from there."
+    assert said in stopped.stderr
 
 
 def test_workers_change_nothing(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import masks
+from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal, plain_table
 from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
 from infogain.cli.progress import watch
@@ -87,7 +89,8 @@ def eval_(
             unfit.append(str(error))
     if not plans:
         raise InputError(" ".join(unfit))
-    finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
+    with resumable(lambda: kept(plans, runs)):
+        finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
     console.print(in_terminal(listing(finished, asked=["task"])))
     for line in [*(f"{run.about['task']} → {run.folder}" for run in finished), *(f"skipped: {why}" for why in unfit)]:
         console.print(line, soft_wrap=True)
@@ -119,6 +122,12 @@ def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
         for _ in evaluate(plan, runs, batch_size, traces, observe):
             pass
     return run
+
+
+def kept(plans: Sequence[Plan], runs: Path) -> str:
+    """How many of the texts asked for are on disk."""
+    done = sum(len(plan.keys & Run(runs / plan.name).done()) for plan in plans)
+    return f"{done} of {sum(len(plan.keys) for plan in plans)} texts in {runs}"
 
 
 def overview() -> Table:

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from infogain.alphabet import Alphabet
-from infogain.cli.eval import COUNT, describe
+from infogain.cli.eval import COUNT, describe, kept
 from infogain.cli.generate import masks
+from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output import make_folder
@@ -88,7 +89,8 @@ def reproduce(
     check_asked(cells, unfit, data, frequencies)
     warn(cells, model, counted)
     make_folder(out, (), overwrite=True)
-    carry_out(title, cells, runs, batch_size)
+    with resumable(lambda: kept([cell.plan for cell in cells], runs)):
+        carry_out(title, cells, runs, batch_size)
     found = record(table, cells, unfit, beside, runs)
     console = Console(highlight=False, markup=False)
     console.print(in_terminal(table_of(found)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from infogain.cli.interrupt import resumable
 from infogain.cli.layout import plain_table
 from infogain.cli.progress import bar
 from infogain.options import Plain
-from infogain.studies import STUDIES, duel, load_study
-from infogain.studies.cell import Cell
+from infogain.studies import STUDIES, Study, duel, load_study
+from infogain.studies.cell import Cell, Row
 from infogain.studies.methods import SIZES
 from infogain.studies.output import save
 from infogain.studies.report import save_report
@@ -57,21 +58,25 @@ def study(
     chosen = list(STUDIES.values()) if names == ("all",) else [load_study(name) for name in names]
     subject, store = Subject(model, device), Store(out)
     deadline = time.monotonic() if cached else None  # past: no cell is begun
-    for each in chosen:
-        with watch(each.name, len(missing(each.points(size), subject, store))) as report:
-            rows = run_study(each, size, subject, store, report, workers, deadline)
-        if not rows:
-            console.print(f"{each.name}: no cell of it is finished.")
-            continue
-        files = save(each, rows, size, subject, out)
-        for line in each.summary(rows):
-            console.print(f"{each.name}: {line}", soft_wrap=True)
-        console.print(f"{each.name} → {', '.join(map(str, files))}", soft_wrap=True)
-    traces = duel.points()
-    with watch("one problem", len(missing(traces, subject, store))) as report:
-        do(missing(traces, subject, store), subject, store, report)
+    with resumable(lambda: f"{len(store.cells)} finished cells in {store.path}"):
+        for each in chosen:
+            with watch(each.name, len(missing(each.points(size), subject, store))) as report:
+                rows = run_study(each, size, subject, store, report, workers, deadline)
+            tell(console, each, rows, save(each, rows, size, subject, out) if rows else [])
+        traces = duel.points()
+        with watch("one problem", len(missing(traces, subject, store))) as report:
+            do(missing(traces, subject, store), subject, store, report)
     duel.save(finished(traces, subject, store), out)
     console.print(f"report → {save_report(out)}", soft_wrap=True)
+
+
+def tell(console: Console, study: Study, rows: list[Row], files: Sequence[Path]) -> None:
+    if not rows:
+        console.print(f"{study.name}: no cell of it is finished.")
+        return
+    for line in study.summary(rows):
+        console.print(f"{study.name}: {line}", soft_wrap=True)
+    console.print(f"{study.name} → {', '.join(map(str, files))}", soft_wrap=True)
 
 
 def overview() -> Table:

@@ -47,6 +47,11 @@ class Plan:
     def name(self) -> str:
         return run_name(self.about)
 
+    @property
+    def keys(self) -> set[tuple[str, int]]:
+        """The items and seeds that are wanted."""
+        return {(item.id, seed) for item in self.items for seed in range(self.protocol.seeds)}
+
     def pieces(self, batch_size: int, done: set[tuple[str, int]]) -> Iterator[list[tuple[int, int]]]:
         """The (seed, number of the item) pairs of each job that has something missing.
 

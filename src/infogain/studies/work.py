@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -94,6 +95,7 @@ def in_processes(todo: Todo, subject: Subject, workers: int, deadline: float | N
 def _start(name: str, device: str) -> None:
     global _subject
     torch.set_num_threads(1)  # the processes are the parallel part
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all of them: they end without a traceback each
     _subject = Subject(name, device)
     prepare(_subject.device)
 
