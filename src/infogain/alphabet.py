@@ -53,6 +53,10 @@ class Alphabet:
             raise InputError(f"a text must be written in {self.characters!r}; {text!r:.80} also has {strange}.")
         return [self.characters.index(character) for character in text]
 
+    def unknown(self, text: str) -> list[str]:  # noqa: ARG002  # the protocol's
+        """Nothing, for `encode` refuses what it does not know."""
+        return []
+
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self.characters[i] for i in ids)
 

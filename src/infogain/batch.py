@@ -48,6 +48,8 @@ class Batch:
         self.refresh: int = getattr(model, "refresh", 1)
         self.width = 0  # of the widest block that opened since the batch was last empty
         self.runs = [Run(lane, i, aligned, model.device, trace) for i, lane in enumerate(lanes)]
+        for run in self.runs:
+            run.rule_out(getattr(model, "never", ()))
         self.canvas: Canvas | None = None  # [C, L]
         self.context: Any = None  # of C rows
         self.calls = 0
@@ -114,7 +116,7 @@ class Batch:
             context, logits = self.model.prefill(canvas, start, self.width, [g.now.start + g.width for g in groups])
         if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
             raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
-        p = self._marginals(logits, len(start))
+        p = self._marginals(logits, [(run, len(rows.members)) for run, rows in opening])
         if first_row:
             assert self.canvas is not None
             self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
@@ -153,14 +155,16 @@ class Batch:
             together([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "masked", "row")
         )
         most = max(max(move.rivals.values()) for _, move in going)
-        if hasattr(type(self.model), "at_masks"):  # its own: a wrapper that passes attributes on has its own call
+        # its own: a wrapper that passes attributes on has its own call
+        if hasattr(type(self.model), "at_masks") and not getattr(self.model, "never", ()):
             count = sum(run.groups[g].left * rivals for run, move in going for g, rivals in move.rivals.items())
             model = cast("Masks", self.model)
             spots = Spots(masked, count)
             logits = self._checked(model.at_masks(tokens, spots, self.context, row, most), [count])
             p = Marginals.at(spots, logits, self.model.mask_id)
         else:
-            p = self._marginals(self.model(tokens, self.context, row, most), len(tokens))
+            logits = self.model(tokens, self.context, row, most)
+            p = self._marginals(logits, [(run, len(move.going)) for run, move in going])
         seen = 0
         for run, move in going:
             run.count((g, run.groups[g].columns[1] * rivals) for g, rivals in move.rivals.items())
@@ -189,8 +193,18 @@ class Batch:
         self.park()
         return [run.queue.result(self.calls) for run in self.runs]
 
-    def _marginals(self, logits: Tensor, rows: int) -> Marginals:
-        return Marginals.of(self._checked(logits, [rows, self.width]), self.model.mask_id)
+    def _marginals(self, logits: Tensor, lanes: Sequence[tuple[Run, int]]) -> Marginals:
+        """What the model believes about the blocks of these lanes' rows, so many each, in order.
+
+        The mask is never predicted, nor what the model rules out, except where a lane's recipe ends texts with it.
+        """
+        logits = self._checked(logits, [sum(rows for _, rows in lanes), self.width])
+        first = 0
+        for run, rows in lanes:
+            if run.never is not None:
+                logits[first : first + rows].index_fill_(-1, run.never, -torch.inf)
+            first += rows
+        return Marginals.of(logits, self.model.mask_id)
 
     def _checked(self, logits: Logits, shape: list[int]) -> Logits:
         """Counts the call, and makes sure of what came back."""

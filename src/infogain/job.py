@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, cast
@@ -61,6 +62,7 @@ def completions(
     chat = tokenizer.chats if chat is None else chat
     if system is not None and not chat:
         raise InputError("a system message needs a chat; this one is a plain text. Drop it, or put it into the prompt.")
+    warn_of_unknown(tokenizer, (text for prompt in prompts for text in (system or "", *texts_of(prompt))))
     before = [encode_prompt(tokenizer, prompt, chat, system) for prompt in prompts]
     if holed := [i for i, row in enumerate(before) if mask_id in row]:
         raise InputError(
@@ -115,10 +117,24 @@ def encode_prompt(tokenizer: Tokenizer, prompt: Prompt, chat: bool, system: str 
     return tokenizer.chat([*opening, *messages])
 
 
+def texts_of(prompt: Prompt) -> list[str]:
+    """What a prompt says: the text, or the content of each message."""
+    return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
+
+
+def warn_of_unknown(tokenizer: Tokenizer, texts: Iterable[str]) -> None:
+    """Say what of these texts the tokenizer does not know: the model reads its token for that, or nothing at all."""
+    lost = list(dict.fromkeys(piece for text in texts for piece in tokenizer.unknown(text)))
+    if lost:
+        listed = ", ".join(map(repr, lost[:8])) + (f" and {len(lost) - 8} more" if len(lost) > 8 else "")
+        warnings.warn(f"the tokenizer does not know {listed}, so the model cannot see it. Rephrase it.", stacklevel=3)
+
+
 def infills(model: TextModel, texts: Sequence[str]) -> Job:
     """Texts with `[MASK]` or `[MASK:8]` where tokens are missing."""
     if wrong := [text for text in texts if not isinstance(text, str)]:
         raise InputError(f"a text to fill must be a string; got {wrong[0]!r:.80}.")
+    warn_of_unknown(model.tokenizer, (part for text in texts for part in MARKER.sub("\0", text).split("\0")))
     return Job(texts, [_with_holes(model, text) for text in texts], whole=True)
 
 

@@ -47,6 +47,7 @@ class Run:
         self.lane, self.index, self.device = lane, index, device
         self.sampler, self.schedule = lane.recipe.sampler, lane.recipe.schedule
         self.eos_ids = upload(lane.recipe.eos_ids, device) if lane.recipe.eos_ids else None
+        self.never: Tensor | None = None  # ids that the model must not predict
         self.queue = Queue(lane, aligned, device, trace)
         self.groups = self.queue.groups  # in flight, by number
         self.done = 0  # masks filled, or skipped after an EOS
@@ -54,6 +55,11 @@ class Run:
         self.members: list[int] = []  # group of each row of z: what z.group says, known to the host
         self.openings: list[Opening] = []
         self._fill()
+
+    def rule_out(self, never: Sequence[int]) -> None:
+        """These ids are not predicted in this lane, but for those that end its texts."""
+        left = sorted(set(never) - set(self.lane.recipe.eos_ids))
+        self.never = upload(left, self.device) if left else None
 
     @property
     def live(self) -> bool:

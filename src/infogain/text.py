@@ -33,6 +33,9 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> list[int]: ...
 
+    def unknown(self, text: str) -> list[str]:
+        """The pieces of a text that the vocabulary has nothing for, so that the model cannot see them."""
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these tokens. Special ones are left out, unless they are characters, as an Alphabet's are."""
 
@@ -60,6 +63,8 @@ class HubTokenizer:
         self.template = template  # unset: the tokenizer's own, or that of several which it calls the default
         own = (tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
         self.eos_ids = tuple(dict.fromkeys(token for token in (*eos_ids, *own) if token is not None))
+        added = {token for token, word in tokenizer.added_tokens_decoder.items() if word.special}
+        self.silent = added - {tokenizer.unk_token_id}  # what `decode` leaves out
         bare, framed = (tokenizer.encode("a", add_special_tokens=special) for special in (False, True))
         at = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), 0)
         self.frame = (framed[:at], framed[at + len(bare) :])
@@ -73,8 +78,21 @@ class HubTokenizer:
         ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
         return ids
 
+    def unknown(self, text: str) -> list[str]:
+        if not self.tokenizer.is_fast:  # offsets are known to the fast ones alone
+            return [text] if self.tokenizer.unk_token_id in self.encode(text) else []
+        found = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        known = bytearray(len(text))
+        for token, (first, end) in zip(found["input_ids"], found["offset_mapping"], strict=True):
+            if token != self.tokenizer.unk_token_id or text[first:end] == self.tokenizer.unk_token:
+                known[first:end] = b"\1" * (end - first)
+        lost = "".join(" " if seen else character for character, seen in zip(text, known, strict=True))
+        return lost.split()
+
     def decode(self, ids: Sequence[int]) -> str:
-        text: str = self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        """The text of these tokens, without special ones; but what was not known shows as the token for that."""
+        shown = [token for token in ids if token not in self.silent]
+        text: str = self.tokenizer.decode(shown, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
 
     def word(self, token: int) -> str:

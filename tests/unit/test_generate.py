@@ -34,6 +34,9 @@ class Letters:
     def encode(self, text: str) -> list[int]:
         return [LETTERS.index(letter) for letter in text]
 
+    def unknown(self, text: str) -> list[str]:
+        return []
+
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(LETTERS[i] for i in ids).replace("^", "").replace("#", "").replace("$", "")
 

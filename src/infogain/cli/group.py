@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import sys
+import warnings
 from typing import IO, Any
 
 import click
@@ -25,7 +26,10 @@ class CleanGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         _print_anywhere()
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                # for the user, who need not know where in our code it was given
+                warnings.showwarning = lambda message, *_, **__: click.echo(f"note: {message}", err=True)
+                return super().invoke(ctx)
         except InfoGainError as error:
             raise CleanError(" ".join(str(error).split())) from error
         except OSError as error:

@@ -18,9 +18,15 @@ from infogain.generate import BLOCK
 from infogain.load import SMALL_FILES, find_checkpoint, is_masked_lm
 from infogain.models.checkpoint import Checkpoint
 from infogain.models.family import Config
-from infogain.models.huggingface import context_in
+from infogain.models.huggingface import (
+    check_tokenizer,
+    context_of,
+    load_masked_words,
+    network_of,
+    weight_files,
+)
 from infogain.models.spec import Spec
-from infogain.models.weights import shards, stored_parameters
+from infogain.models.weights import shards
 from infogain.text import load_tokenizer
 
 BYTES = {"bfloat16 or float16": 2, "float32": 4}
@@ -67,20 +73,19 @@ def _show_checkpoint(console: Console, found: Checkpoint) -> None:
 
 
 def _show_masked_lm(console: Console, folder: Path) -> None:
-    context, rows = context_in(folder), int(Config(folder)["vocab_size"])
-    columns = _columns(context)
-    try:
-        numbers = stored_parameters(folder)
-    except InfoGainError:
-        console.print(_table(_masked_lm(folder, context, None)))
+    network = network_of(folder)
+    context = context_of(network) if network else None
+    numbers = sum(parameter.numel() for parameter in network.parameters()) if network else None
+    columns, rows = _columns(context), int(Config(folder)["vocab_size"])
+    console.print(_table(_masked_lm(folder, context, numbers)))
+    if numbers is None:
         return
-    console.print(_table(_masked_lm(folder, context, numbers)), "", sep="\n")
 
     def parts(size: int) -> dict[str, int]:
         return {"weights": numbers * size, "work": CANDIDATES * columns * rows * size}
 
     room, where = _room()
-    console.print(_memory(parts, room, where))
+    console.print("", _memory(parts, room, where), sep="\n")
     console.print(
         f"work: logits of {CANDIDATES} candidates of {columns} columns, for one row. Rows of a batch add to it. "
         f"{where} has {_size(room)} free."
@@ -116,11 +121,21 @@ def _masked_lm(folder: Path, context: int | None, parameters: int | None) -> dic
     config = Config(folder)
     return {
         "family": f"masked LM of transformers ({', '.join(config['architectures'])}); decoded without a cache",
-        "parameters": f"{parameters:,}" if parameters else "not known without the weights",
+        "parameters": f"{parameters:,}" if parameters else "transformers cannot tell",
         "vocabulary": f"{config['vocab_size']:,}",
         "context": _context(context),
-        "weights": _weights(folder),
+        "weights": _weights(folder, weight_files),
+        "tokenizer": _masked_words(folder, config["vocab_size"]),
     }
+
+
+def _masked_words(folder: Path, words: int) -> str:
+    try:
+        tokenizer = load_masked_words(str(folder))
+        check_tokenizer(str(folder), tokenizer, words)
+    except InfoGainError as error:
+        return f"missing, or not this model's: {error}"
+    return f"{len(tokenizer):,} tokens (mask {tokenizer.mask_token_id})"
 
 
 def _table(facts: dict[str, str]) -> Table:
@@ -133,9 +148,9 @@ def _table(facts: dict[str, str]) -> Table:
     return table
 
 
-def _weights(folder: Path) -> str:
+def _weights(folder: Path, files_of: Callable[[Path], list[Path]] = shards) -> str:
     try:
-        files = shards(folder)
+        files = files_of(folder)
     except InfoGainError as error:
         return f"missing: {error}"
     size = sum(path.stat().st_size for path in files)

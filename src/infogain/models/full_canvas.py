@@ -31,7 +31,8 @@ class FullCanvas:
 
     `network(tokens, inside)` gives logits [B, L, V], those at a column for that same column; `inside`
     [B, L] is False at padding, which must not be attended to. Put the network in eval mode yourself. `context` is the
-    most columns it takes, where it has a limit.
+    most columns it takes, where it has a limit. `never` are ids that are not predicted, except where a recipe's
+    eos_ids name them.
     """
 
     attention_block = None
@@ -43,9 +44,10 @@ class FullCanvas:
         vocab_size: int,
         device: torch.device | str = "cpu",
         context: int | None = None,
+        never: Sequence[int] = (),
     ) -> None:
         self.network, self.mask_id, self.vocab_size = network, mask_id, vocab_size
-        self.device, self.context = torch.device(device), context
+        self.device, self.context, self.never = torch.device(device), context, tuple(never)
 
     def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
         return length, length

@@ -6,7 +6,7 @@ model near a full mask; samplers run on it all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,25 @@ from torch import Tensor
 
 from infogain.errors import InputError
 from infogain.models.full_canvas import FullCanvas
+from infogain.models.weights import indexed, some
+
+# The files that transformers looks for, in its order.
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+SPARE_ROWS = 512  # a vocabulary is often rounded up; the rows of no word are few, or a small share
+SPARE_SHARE = 0.1
 
 
-def masked_lm(network: Any, mask_id: int) -> FullCanvas:
-    """A loaded `AutoModelForMaskedLM` (or anything that is called like one) as a model the loop can decode with."""
+def masked_lm(network: Any, mask_id: int, never: Sequence[int] = ()) -> FullCanvas:
+    """A loaded `AutoModelForMaskedLM` (or anything that is called like one) as a model the loop can decode with.
+
+    `never` are token ids that it must not write, such as its tokenizer's [UNK] and [PAD]: see `special_ids`.
+    """
 
     def logits(tokens: Tensor, inside: Tensor) -> Tensor:
         output: Tensor = network(input_ids=tokens, attention_mask=inside.long()).logits
         return output
 
-    return FullCanvas(logits, mask_id, network.config.vocab_size, network.device, context_of(network))
+    return FullCanvas(logits, mask_id, network.config.vocab_size, network.device, context_of(network), never)
 
 
 def context_of(network: Any) -> int | None:
@@ -38,62 +47,108 @@ def context_of(network: Any) -> int | None:
     return positions - max(first, default=0)
 
 
-def context_in(folder: Path) -> int | None:
-    """The same of a folder, without its weights; None where transformers cannot tell."""
+def network_of(folder: Path) -> Any:
+    """The network that a folder's config describes, on the meta device; None where transformers cannot make it."""
     try:
         import transformers
 
         kind: Any = transformers.AutoModelForMaskedLM
         with torch.device("meta"):
-            return context_of(kind.from_config(transformers.AutoConfig.from_pretrained(folder)))
+            return kind.from_config(transformers.AutoConfig.from_pretrained(folder))
     except (ImportError, OSError, ValueError):
         return None
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that transformers would load a masked LM's weights from."""
+    path = next((path for name in WEIGHTS if (path := folder / name).exists()), None)
+    if path is None:
+        raise InputError(f"{folder} holds none of {', '.join(WEIGHTS)}.")
+    return indexed(path) if path.suffix == ".json" else [path]
 
 
 def load_masked_lm(
     name: str, dtype: torch.dtype | None = None, device: str | torch.device = "cpu"
 ) -> tuple[FullCanvas, Any]:
-    """A masked LM and its tokenizer from a local folder or a hub id; needs the extra `hf`."""
+    """A masked LM and its tokenizer from a local folder or a hub id; needs the extra `hf`.
+
+    The tokenizer's special tokens are never written, nor ids that it has no word for.
+    """
     tokenizer = load_masked_words(name)
+    if tokenizer.mask_token_id is None:
+        raise InputError(f"a masked LM's tokenizer must have a mask token; that of {name} has none. Use masked_lm.")
     with _explained(name):
         from transformers import AutoModelForMaskedLM
 
-        network = AutoModelForMaskedLM.from_pretrained(name, dtype=dtype or "auto")
-    if tokenizer.mask_token_id is None:
-        raise InputError(f"a masked LM's tokenizer must have a mask token; that of {name} has none. Use masked_lm.")
-    return masked_lm(network.to(device).eval(), tokenizer.mask_token_id), tokenizer
+        network, report = AutoModelForMaskedLM.from_pretrained(
+            name, dtype=dtype or "auto", output_loading_info=True, ignore_mismatched_sizes=True
+        )  # what does not fit is in the report, by name
+    _check_complete(name, report)
+    words = network.config.vocab_size
+    check_tokenizer(name, tokenizer, words)
+    return masked_lm(network.to(device).eval(), tokenizer.mask_token_id, special_ids(tokenizer, words)), tokenizer
 
 
 def load_masked_words(name: str) -> Any:
-    """Its tokenizer alone."""
+    """The tokenizer of a masked LM, without its weights."""
     with _explained(name):
         from transformers import AutoTokenizer
 
         return AutoTokenizer.from_pretrained(name)
 
 
+def special_ids(tokenizer: Any, words: int) -> tuple[int, ...]:
+    """The ids below `words` that are no text: special tokens, and those that the tokenizer has no word for."""
+    added = (token for token, word in tokenizer.added_tokens_decoder.items() if word.special)
+    named = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids) - set(added)
+    return tuple(token for token in range(words) if token not in named)
+
+
+def check_tokenizer(name: str, tokenizer: Any, words: int) -> None:
+    """Refuse a tokenizer that cannot be the one a model with this many words was trained with."""
+    known = set(tokenizer.get_vocab().values())
+    beyond, unnamed = max(known, default=0) >= words, words - len(known)
+    if beyond or unnamed > max(SPARE_ROWS, SPARE_SHARE * words) or unnamed > words / 2:
+        raise InputError(
+            f"a tokenizer must have a word for each of its model's ids; the model in {name} has {words} of them, its "
+            f"tokenizer {len(known)} words up to id {max(known, default=0)}. Put the model's own tokenizer files there."
+        )
+
+
+def _check_complete(name: str, report: dict[str, Any]) -> None:
+    """Refuse weights that transformers would make up: it fills what a folder lacks with random numbers."""
+    mismatched = [entry if isinstance(entry, str) else entry[0] for entry in report["mismatched_keys"]]
+    if report["missing_keys"] or mismatched:
+        raise InputError(
+            f"the weights in {name} must be those of its config, masked-LM head included. Missing: "
+            f"{some(report['missing_keys'])}. Of another shape: {some(mismatched)}. Download the folder again."
+        )
+
+
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
     try:
-        with _no_bars():
+        with _quiet():
             yield
     except ModuleNotFoundError as error:
         raise InputError("Hugging Face models need transformers: pip install 'infogain[hf]'.") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{name} must hold a masked LM and its tokenizer; transformers says: {reason}") from error
 
 
 @contextmanager
-def _no_bars() -> Iterator[None]:
-    """transformers draws its own on the error stream, into pipes too."""
+def _quiet() -> Iterator[None]:
+    """Keep transformers' progress bars and load report off the error stream: what matters in them is raised here."""
     from transformers.utils import logging
 
-    bars: Any = logging  # has no types
-    shown = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
+    log: Any = logging  # has no types
+    bars, verbosity = log.is_progress_bar_enabled(), log.get_verbosity()
+    log.disable_progress_bar()
+    log.set_verbosity_error()
     try:
         yield
     finally:
-        if shown:
-            bars.enable_progress_bar()
+        log.set_verbosity(verbosity)
+        if bars:
+            log.enable_progress_bar()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from math import prod
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from infogain.models.family import LAYER, Family
 from infogain.models.transformer import Transformer
 
 INDEX = "model.safetensors.index.json"
+WHOLE = "model.safetensors"
+SHARD = re.compile(r"(?P<set>.*)-\d+-of-(?P<count>\d+)\.safetensors")
 
 
 def load_weights(
@@ -46,7 +48,7 @@ def load_weights(
     if left or strange:
         raise InputError(
             f"the weights in {folder} are not those of a {family.name} checkpoint of this config. "
-            f"Missing: {_some(left)}. Not known: {_some(strange)}."
+            f"Missing: {some(left)}. Not known: {some(strange)}."
         )
     transformer.fuse()
 
@@ -92,40 +94,45 @@ def stored_shape(folder: Path, name: str) -> list[int]:
     raise InputError(f"the weights in {folder} must hold {name}; they do not.")
 
 
-def stored_parameters(folder: Path) -> int:
-    """How many numbers the weight files hold, from their headers."""
-    from safetensors import SafetensorError, safe_open
-
-    count = 0
-    for path in shards(folder):
-        try:
-            with safe_open(path, framework="pt") as file:
-                count += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise _unreadable(path, error) from error
-    return count
-
-
 def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(f"{path} cannot be read as safetensors: {error}. Download it again.")
 
 
 def shards(folder: Path) -> list[Path]:
-    """The weight files: those the index names, or the one file there is."""
-    index = folder / INDEX
-    if index.exists():
-        try:
-            table: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
-            paths = [folder / name for name in sorted(set(table["weight_map"].values()))]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{index} must map weights to files under weight_map; it does not: {error!r}.") from error
-    else:
-        paths = sorted(folder.glob("*.safetensors"))
+    """The weight files of a checkpoint: those its index names, or the only one. Files beside them are not read."""
+    if (folder / INDEX).exists():
+        return indexed(folder / INDEX)
+    return [folder / WHOLE] if (folder / WHOLE).exists() else _only(folder)
+
+
+def indexed(index: Path) -> list[Path]:
+    """The files that an index names, all of which must be there."""
+    try:
+        table: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
+        paths = [index.parent / name for name in sorted(set(table["weight_map"].values()))]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{index} must map weights to files under weight_map; it does not: {error!r}.") from error
+    if missing := [path.name for path in paths if not path.exists()]:
+        raise InputError(
+            f"{index.name} names {', '.join(missing)}, which {index.parent} does not hold. Download the rest."
+        )
+    return paths
+
+
+def _only(folder: Path) -> list[Path]:
+    """The weights of a folder that has neither an index nor a model.safetensors: one file, or one set of shards."""
+    paths = sorted(folder.glob("*.safetensors"))
     if not paths:
         raise InputError(f"{folder} holds no *.safetensors. Only safetensors weights are read.")
-    if missing := [path.name for path in paths if not path.exists()]:
-        raise InputError(f"{INDEX} names {', '.join(missing)}, which {folder} does not hold. Download the rest.")
-    return paths
+    numbered = [shard for path in paths if (shard := SHARD.fullmatch(path.name))]
+    sets = {(shard["set"], int(shard["count"])) for shard in numbered}
+    complete = [count for _, count in sets] == [len(paths)] == [len(numbered)]
+    if complete or (len(paths) == 1 and not numbered):
+        return paths
+    raise InputError(
+        f"{folder} must say which of its files are the weights, by {WHOLE} or {INDEX}; it holds "
+        f"{some(path.name for path in paths)}. Download what is missing, or move what does not belong."
+    )
 
 
 def _assign(transformer: Transformer, name: str, tensor: Tensor) -> None:
@@ -133,7 +140,8 @@ def _assign(transformer: Transformer, name: str, tensor: Tensor) -> None:
     setattr(transformer.get_submodule(path), leaf, nn.Parameter(tensor, requires_grad=False))
 
 
-def _some(names: Any) -> str:
+def some(names: Iterable[str]) -> str:
+    """The first few of many names, and how many more there are."""
     listed = sorted(names)
     more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
     return (", ".join(listed[:8]) or "nothing") + more
