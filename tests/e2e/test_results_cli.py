@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import infogain.cli.reproduce as command
-from infogain.cli.results import harmless
 from infogain.evals.evaluate import evaluate
 from infogain.evals.runs import Run, list_runs
 from tests.e2e.test_cli import ok, refused, run
@@ -63,10 +62,6 @@ def test_two_runs_are_compared(runs: Path) -> None:
     same = ok("results", uniform, runs / uniform, "--runs", runs)
     assert "+0.0 to +0.0" in same
     assert "right in the second run only: 0; in the first only: 0" in same
-
-
-def test_a_text_cannot_steer_the_terminal() -> None:
-    assert harmless("\x1b]0;title\x07 ✓\xa0x\n\ty\x9b2J") == "�]0;title� ✓\xa0x\n\ty�2J"
 
 
 def test_right_and_wrong_texts_are_browsed(runs: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
 from rich.table import Table
 
 from infogain.bench import SUITES, Bench, Case, grid, load_suite, report
@@ -20,7 +20,8 @@ from infogain.bench.shapes import SHAPES
 from infogain.bench.work import Tell, run_cases
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_file, make_folder
-from infogain.cli.progress import bar
+from infogain.cli.progress import Words, bar
+from infogain.cli.terminal import Terminal
 from infogain.errors import InputError
 
 
@@ -89,7 +90,7 @@ def bench(
       infogain bench --shape dream-7b --profile trace.json
       infogain bench --compare before/bench.json after/bench.json
     """
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     given = {"suite": suite, "out": out, "profile": profile, "device": device, **flags}
     if compare:
         alone("--compare", given)
@@ -162,7 +163,7 @@ def as_table(found: report.Table) -> Table:
 @contextmanager
 def watch(total: int) -> Iterator[Tell]:
     """A progress bar over cases, with what is being done, on the error stream."""
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Words())
     with bar(*columns) as progress:
         task = progress.add_task("", total=total)
 

@@ -11,6 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from infogain.cli.terminal import harmless
 from infogain.story import Hypothesis, Story
 
 # Entropy in nats below each bound, and its colours: cividis, which reads the same with any colour vision.
@@ -70,7 +71,7 @@ class Board:
         if token == self.story.mask_id:
             return HOLE * self._cell
         if self.alphabet and token in self.alphabet:
-            return self.alphabet[token].replace("\n", "↵")
+            return harmless(self.alphabet[token]).replace("\n", "↵")
         return str(token).rjust(self._cell)
 
 

@@ -13,6 +13,7 @@ from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM, show
 from infogain.cli.model import Source, chat_model_flags, recipe_for
 from infogain.cli.sheet import sheet
+from infogain.cli.terminal import Terminal
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, stream
 from infogain.job import Job, completions
@@ -52,7 +53,7 @@ def chat(source: Source, length: int | None, system: str | None, settings: Setti
     settings.over(Recipe())
     if source.name is None:
         raise InputError(f"{NEEDED}; got none.")
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     model = source.load()
     if not model.tokenizer.chats:
         raise InputError(f"{NEEDED}; {source.name} has none. Use generate --plain.")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +18,7 @@ from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import watch
+from infogain.cli.terminal import Terminal, literal
 from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, stream
 from infogain.job import completions
@@ -77,7 +77,7 @@ def compare(
             begun = time.perf_counter()
             _, text = next(stream(model, job, recipe, observe=observe))
         outcomes.append((name, text, time.perf_counter() - begun))
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     console.print(*side_by_side(outcomes, console.width), sep="\n")
     console.print(costs(outcomes))
     if out:
@@ -109,12 +109,12 @@ def common_part(settings: Settings) -> Settings:
 
 def side_by_side(outcomes: list[Outcome], width: int) -> list[Table | Text]:
     if width // len(outcomes) < NARROWEST:
-        parts = [(Text(name, "bold"), Text(text.text + "\n")) for name, text, _ in outcomes]
+        parts = [(Text(name, "bold"), literal(text.text + "\n")) for name, text, _ in outcomes]
         return [line for part in parts for line in part]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, expand=True)
     for name, _, _ in outcomes:
         table.add_column(name, ratio=1, overflow="fold")
-    table.add_row(*(Text(text.text) for _, text, _ in outcomes))
+    table.add_row(*(literal(text.text) for _, text, _ in outcomes))
     return [table]
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
 
 from infogain import view
 from infogain.cli.duel import duel
 from infogain.cli.layout import plain_table
-from infogain.cli.progress import bar
+from infogain.cli.progress import Words, bar
+from infogain.cli.terminal import Terminal
 from infogain.studies.base import Grid
 from infogain.studies.cell import Row
 from infogain.studies.decoding import run_cell
@@ -75,7 +76,7 @@ def demo(out: Path, count: int) -> None:
       infogain demo
       infogain demo --count 100 --out big-demo
     """
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     out.mkdir(parents=True, exist_ok=True)
     subject, study = Subject(MODEL), DemoStudy(count)
     console.print(EXPLAINED)
@@ -96,7 +97,7 @@ def demo(out: Path, count: int) -> None:
 
 def _decode(console: Console, study: DemoStudy, subject: Subject) -> list[Row]:
     points, rows = study.points(study.size), []
-    columns = (TextColumn("decoding"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    columns = (Words("decoding"), BarColumn(), MofNCompleteColumn(), Words())
     with bar(*columns, console=console) as progress:
         task = progress.add_task("", total=len(points))
         for point in points:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
@@ -16,6 +15,7 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
+from infogain.cli.terminal import Terminal
 from infogain.drift import Drift, measure
 from infogain.job import completions
 from infogain.recipe import Recipe
@@ -63,7 +63,7 @@ def drift(
     job = completions(model, asked, length, chat, system)
     with watch(2 * masks(job, model) * recipe.sampler.copies, "decoding twice") as observe:
         report = measure(model, job, recipe, observe=observe)
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     console.print(table(report))
     console.print(summary(report), soft_wrap=True)
     if out:

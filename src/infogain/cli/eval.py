@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
@@ -15,6 +14,7 @@ from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal, plain_table
 from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
 from infogain.cli.progress import watch
+from infogain.cli.terminal import Terminal
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.evaluate import Plan, check, default_for, evaluate, prepare
 from infogain.evals.fingerprint import fingerprint
@@ -71,7 +71,7 @@ def eval_(
       infogain eval sudoku countdown --model ./dream --recipe recipes/info-gain-planning.toml --data ./benchmarks
       infogain eval humaneval --model ./sdar --length 512 --sampler entropy -k 2
     """
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     if not names:
         console.print(overview())
         return

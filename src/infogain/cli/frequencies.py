@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import bar
+from infogain.cli.terminal import say
 from infogain.errors import InputError
 from infogain.load import load_words
 from infogain.samplers.frequencies import count_frequencies, write_frequencies
@@ -53,7 +54,7 @@ def frequencies(
     if not counts:
         raise InputError(f"a frequency table needs at least one token; {', '.join(corpus)} held none.")
     write_frequencies(counts, out)
-    click.echo(f"{counts.total():,} tokens, {len(counts):,} different ids → {out}")
+    say(f"{counts.total():,} tokens, {len(counts):,} different ids → {out}")
 
 
 def _files(corpus: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:

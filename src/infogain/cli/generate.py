@@ -18,6 +18,7 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, check_file, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
+from infogain.cli.terminal import Terminal, say, write
 from infogain.generate import Generation, as_stops, stream
 from infogain.job import Job, completions
 from infogain.recipe import Recipe
@@ -103,7 +104,7 @@ def masks(job: Job, model: TextModel) -> int:
 
 
 def show(console: Console, text: Generation) -> None:
-    console.print(text.text, soft_wrap=True)
+    write(console, text.text)
     console.print(
         f"[{len(text.tokens)} tokens, {text.finish}; H̃ {text.cumulative_entropy:.2f}, forwards {text.forwards}, "
         f"token-forwards {text.token_forwards}]",
@@ -118,9 +119,9 @@ def _writer(out: Path | None) -> Iterator[Callable[[int, Generation], None]]:
     if out:
         with out.open("w", encoding="utf-8") as file:
             yield partial(_write_line, file)
-        click.echo(f"texts → {out}", err=True)
+        say(f"texts → {out}", err=True)
     elif sys.stdout.isatty():
-        console, texts = Console(highlight=False, markup=False), dict[int, Generation]()
+        console, texts = Terminal(), dict[int, Generation]()
         try:
             yield texts.__setitem__
         finally:  # once the progress bar is gone; what is done is shown, whatever came in between

@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import click
 
+from infogain.cli.terminal import harmless
 from infogain.errors import InfoGainError
 
 
@@ -19,7 +20,7 @@ class CleanError(click.ClickException):
     exit_code = 2
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"error: {self.message}", file=file or sys.stderr)
+        click.echo(harmless(f"error: {self.message}"), file=file or sys.stderr)
 
 
 class CleanGroup(click.Group):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import masks, show
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
+from infogain.cli.terminal import Terminal
 from infogain.errors import InputError
 from infogain.generate import collect, stream
 from infogain.job import infills
@@ -39,7 +39,7 @@ def infill(texts: tuple[str, ...], source: Source, file: Path | None, settings: 
         raise InputError("a text to fill is a string; a conversation has no place for a [MASK].")
     model = source.load()
     job, recipe = infills(model, plain), recipe_for(model, settings, stop_at_eos=False)
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     with watch(masks(job, model) * recipe.sampler.copies) as observe:
         filled = collect(stream(model, job, recipe, observe=observe))
     for text in filled:

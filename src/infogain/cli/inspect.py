@@ -13,6 +13,7 @@ from rich.table import Table
 
 from infogain.alphabet import FILE, Alphabet
 from infogain.cli.layout import plain_table
+from infogain.cli.terminal import Terminal
 from infogain.errors import InfoGainError
 from infogain.generate import BLOCK
 from infogain.load import SMALL_FILES, find_checkpoint, is_masked_lm
@@ -49,7 +50,7 @@ def inspect(checkpoint: str, revision: str | None) -> None:
       infogain inspect Dream-org/Dream-v0-Instruct-7B
     """
     folder = find_checkpoint(checkpoint, revision, SMALL_FILES)
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     if is_masked_lm(Config(folder)):
         _show_masked_lm(console, folder)
     else:

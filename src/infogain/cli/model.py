@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import click
-from rich.console import Console
 
 from infogain.cli.flags import Flag, Settings
+from infogain.cli.terminal import busy, say
 from infogain.errors import InputError
 from infogain.generate import as_recipe, default_recipe
 from infogain.load import DTYPES, is_of_zoo, load
@@ -58,9 +58,9 @@ class Source:
 
     def load(self) -> TextModel:
         if self.name is None:
-            click.echo(f"model: {DEFAULT}, which comes with the package; --model names another", err=True)
+            say(f"model: {DEFAULT}, which comes with the package; --model names another", err=True)
         name = DEFAULT if self.name is None else self.name
-        with Console(stderr=True).status(f"loading {name}"):
+        with busy(f"loading {name}"):
             return load(name, **{key: value for key, value in vars(self).items() if key != "name"})
 
 
@@ -102,5 +102,5 @@ def recipe_for(
     recipe = as_recipe(settings.over(defaults or default_recipe(model.model)), model, stop_at_eos)
     own = model.model.attention_block
     if own and recipe.block not in (None, own):
-        click.echo(f"note: blocks of {recipe.block} columns; the checkpoint was trained with {own}.", err=True)
+        say(f"note: blocks of {recipe.block} columns; the checkpoint was trained with {own}.", err=True)
     return recipe

@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+from rich.table import Column
+from rich.text import Text
 
+from infogain.cli.terminal import Terminal, literal
 from infogain.decode import Observer
 from infogain.trace import StepEvent
 
@@ -37,9 +40,20 @@ class Lines(Progress):
             self.console.print(self.get_renderable())
 
 
+class Words(ProgressColumn):
+    """These words; without any, what the task is said to be doing."""
+
+    def __init__(self, words: str | None = None) -> None:
+        super().__init__(Column(no_wrap=True))
+        self.words = words
+
+    def render(self, task: Task) -> Text:
+        return literal(task.description if self.words is None else self.words)
+
+
 def bar(*columns: ProgressColumn, console: Console | None = None) -> Progress:
     """To be entered; it goes when it is left."""
-    console = console or Console(stderr=True)
+    console = console or Terminal(stderr=True)
     if console.is_terminal:
         return Progress(*columns, console=console, transient=True)
     return Lines(*columns, console=console)
@@ -48,7 +62,7 @@ def bar(*columns: ProgressColumn, console: Console | None = None) -> Progress:
 @contextmanager
 def watch(tokens: int, title: str = "decoding") -> Iterator[Observer]:
     """Gives an observer that moves the bar by the tokens written; decodes may follow each other."""
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("tokens"), TimeRemainingColumn())
+    columns = (Words(title), BarColumn(), MofNCompleteColumn(), Words("tokens"), TimeRemainingColumn())
     with bar(*columns) as progress:
         task = progress.add_task("", total=tokens)
         before, now = 0, 0

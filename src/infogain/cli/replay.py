@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from infogain.cli.board import Board, Screen
+from infogain.cli.terminal import Terminal
 from infogain.cli.words import load_trace, words_of
 from infogain.story import Story, tell
 
@@ -29,7 +29,7 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
     story = Story(trace)
     story.foretell(tell(trace, str(path)))
     board = Board(trace.recipe["sampler"]["name"], story, words)
-    with Screen(Console(highlight=False, markup=False), [board], delay) as screen:
+    with Screen(Terminal(), [board], delay) as screen:
         for step in trace.steps:
             story.follow(step)
             screen.show(board)

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
 from infogain.alphabet import Alphabet
 from infogain.cli.eval import COUNT, describe, kept
@@ -17,7 +16,8 @@ from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output import make_folder
-from infogain.cli.progress import bar
+from infogain.cli.progress import Words, bar
+from infogain.cli.terminal import Terminal, say
 from infogain.decode import Observer
 from infogain.errors import InputError
 from infogain.evals.beside import notes, save, table_of
@@ -92,7 +92,7 @@ def reproduce(
     with resumable(lambda: kept([cell.plan for cell in cells], runs)):
         carry_out(title, cells, runs, batch_size)
     found = record(table, cells, unfit, beside, runs)
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     console.print(in_terminal(table_of(found)))
     for line in [*notes(found), f"{title} → {', '.join(map(str, save(found, out)))}"]:
         console.print(line, soft_wrap=True)
@@ -113,9 +113,9 @@ def warn(cells: Sequence[Cell], model: TextModel, frequencies: str | None) -> No
     own, recipes = model.model.attention_block, [cell.plan.recipe for cell in cells]
     others = {recipe.block for recipe in recipes} - {None, own}
     if own and others:
-        click.echo(f"note: blocks of {others.pop()} columns; the checkpoint was trained with {own}.", err=True)
+        say(f"note: blocks of {others.pop()} columns; the checkpoint was trained with {own}.", err=True)
     if frequencies is None and any(isinstance(recipe.sampler, PC) for recipe in recipes):
-        click.echo("note: pc has no --frequencies: all tokens are equally frequent to it.", err=True)
+        say("note: pc has no --frequencies: all tokens are equally frequent to it.", err=True)
 
 
 def carry_out(title: str, cells: Sequence[Cell], runs: Path, batch_size: int) -> None:
@@ -141,7 +141,7 @@ def _weight(plan: Plan) -> float:
 @contextmanager
 def watch(work: float) -> Iterator[Callable[[str, float], Observer]]:
     """A bar over all cells, on the error stream; gives what begins one, with its weight."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (Words(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with bar(*columns) as progress:
         task = progress.add_task("", total=work)
 

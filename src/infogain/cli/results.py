@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from unicodedata import category
 
 import click
 from rich.console import Console
 
 from infogain.cli.layout import in_terminal
 from infogain.cli.output import check_file
+from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
 from infogain.evals.compare import Change, Comparison, compare, differences
 from infogain.evals.page import in_order, prompt_text, run_page, trace_path, view_command
@@ -48,7 +48,7 @@ def results(
       infogain results 3f20a1 --wrong --limit 5
       infogain results 3f20a1 --page run.html
     """
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     browses = right is not None or limit is not None or out is not None
     if browses and len(names) != 1:
         raise InputError(f"--right, --wrong, --limit and --page show texts of one run; got {len(names)}. Name one.")
@@ -90,14 +90,14 @@ def show(console: Console, table: Table, kind: str | None) -> None:
     if kind is None:
         console.print(in_terminal(table))
     else:
-        click.echo(FORMATS[kind](table), nl=False)
+        say(FORMATS[kind](table), nl=False)
 
 
 def show_comparison(console: Console, first: Run, second: Run, kind: str | None) -> None:
     found = compare(first, second)
-    click.echo()
+    say()
     show(console, changes(found), kind)
-    click.echo()
+    say()
     for line in [*verdicts(found), *differences(first.about, second.about)]:
         console.print(line, soft_wrap=True)
 
@@ -141,14 +141,9 @@ def browse(console: Console, run: Run, right: bool | None, limit: int | None, ou
 
 def show_text(console: Console, run: Run, line: Plain) -> None:
     console.print(f"\n{'✓' if line['score'] else '✗'} {line['key']['item']}, seed {line['key']['seed']}", style="bold")
-    console.print(harmless(prompt_text(line["prompt"])), style="dim", soft_wrap=True)
+    write(console, prompt_text(line["prompt"]), "dim")
     for part in [line["text"], *ends(run, line)]:
-        console.print(harmless(part), soft_wrap=True)
-
-
-def harmless(text: str) -> str:
-    """Without what would steer the terminal: a model may write anything."""
-    return "".join("�" if category(sign) == "Cc" and sign not in "\n\t" else sign for sign in text)
+        write(console, part)
 
 
 def ends(run: Run, line: Plain) -> Sequence[str]:

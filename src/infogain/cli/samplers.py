@@ -13,6 +13,7 @@ from rich.text import Text
 
 from infogain.cli.flags import dashed
 from infogain.cli.layout import plain_table
+from infogain.cli.terminal import Terminal
 from infogain.options import fields
 from infogain.samplers import SAMPLERS, Sampler
 
@@ -34,7 +35,7 @@ def samplers(name: str | None) -> None:
       infogain samplers
       infogain samplers info-gain
     """
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     if name is None:
         console.print(unified_view())
         console.print(EXPLAINED)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from rich.text import Text
 
 from infogain.cli.board import HOLE, shade
+from infogain.cli.terminal import harmless
 from infogain.story import Story
 
 
@@ -25,5 +26,5 @@ def sheet(story: Story, word: Callable[[int], str], eos_ids: Sequence[int] = ())
             text.append(f" {HOLE}", "dim")
         else:
             fresh = " bold underline" if column in best.fresh else ""
-            text.append(word(tokens[column]), shade(best.entropy[column]) + fresh)
+            text.append(harmless(word(tokens[column])), shade(best.entropy[column]) + fresh)
     return text

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.table import Table
 
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import plain_table
-from infogain.cli.progress import bar
+from infogain.cli.progress import Words, bar
+from infogain.cli.terminal import Terminal
 from infogain.options import Plain
 from infogain.studies import STUDIES, Study, duel, load_study
 from infogain.studies.cell import Cell, Row
@@ -51,7 +51,7 @@ def study(
       infogain study all --size full --device cuda --workers 6
       infogain study samplers --model ./dream --size small
     """
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     if not names:
         console.print(overview())
         return
@@ -91,7 +91,7 @@ def overview() -> Table:
 @contextmanager
 def watch(title: str, total: int) -> Iterator[Report]:
     """A progress bar over cells, on the error stream."""
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("cells"), TimeRemainingColumn())
+    columns = (Words(title), BarColumn(), MofNCompleteColumn(), Words("cells"), TimeRemainingColumn())
     with bar(*columns) as progress:
         task = progress.add_task("", total=total)
 

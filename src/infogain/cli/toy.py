@@ -13,6 +13,7 @@ from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
 from infogain.cli.output import check_file
+from infogain.cli.terminal import Terminal, literal
 from infogain.decode import Observer, decode_lanes
 from infogain.lane import Lane
 from infogain.models.toys import TOYS, Toy, load_toy
@@ -47,7 +48,7 @@ def toy(
       infogain toy judgement --sampler entropy -k 3 --count 100 --quiet
       infogain toy one-way --recipe my-recipe.toml --out result.json --trace trace.jsonl
     """
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     if name is None:
         console.print(_toys())
         return
@@ -75,7 +76,7 @@ def _toys() -> Table:
         table.add_column(title)
     for name in TOYS:
         problem = load_toy(name)
-        table.add_row(Text(name, "bold"), Text(problem.about), Text(problem.problems[0]))
+        table.add_row(Text(name, "bold"), literal(problem.about), literal(problem.problems[0]))
     return table
 
 
@@ -99,7 +100,7 @@ def _print_texts(console: Console, problem: Toy, result: Result) -> None:
     for row, cost in zip(result.rows(), result.cumulative_entropy.tolist(), strict=True):
         right = problem.accuracy([row]) == 1
         mark = Text("✓ right", "green") if right else Text("✗ wrong", "red")
-        console.print(Text(problem.decode(row)), Text(f" H̃ {cost:5.2f} "), mark, soft_wrap=True)
+        console.print(literal(problem.decode(row)), Text(f" H̃ {cost:5.2f} "), mark, soft_wrap=True)
 
 
 def summary(problem: Toy, result: Result) -> str:

@@ -10,6 +10,7 @@ import click
 
 from infogain import view as viewer
 from infogain.cli.output import check_file
+from infogain.cli.terminal import say
 from infogain.cli.words import load_trace, words_of
 from infogain.errors import InputError
 from infogain.trace import Trace
@@ -41,7 +42,7 @@ def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, show: bool)
     titles = _titles(paths)
     page = viewer.page(list(zip(titles, traces, strict=True)), title=" · ".join(titles))
     out.write_text(page, encoding="utf-8")
-    click.echo(f"page → {out}")
+    say(f"page → {out}")
     if show:
         webbrowser.open(out.resolve().as_uri())
 
