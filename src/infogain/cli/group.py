@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import click
 
-from infogain.cli.terminal import harmless
+from infogain.cli.terminal import harmless, say
 from infogain.errors import InfoGainError
 
 
@@ -29,7 +29,7 @@ class CleanGroup(click.Group):
         try:
             with warnings.catch_warnings():
                 # for the user, who need not know where in our code it was given
-                warnings.showwarning = lambda message, *_, **__: click.echo(f"note: {message}", err=True)
+                warnings.showwarning = lambda message, *_, **__: say(f"note: {message}", err=True)
                 return super().invoke(ctx)
         except InfoGainError as error:
             raise CleanError(" ".join(str(error).split())) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import click
+from infogain.cli.terminal import say
 
 
 @contextmanager
@@ -14,5 +14,5 @@ def resumable(kept: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"\ninterrupted. Kept: {kept()}. The same command goes on from there.", err=True)
+        say(f"\ninterrupted. Kept: {kept()}. The same command goes on from there.", err=True)
         raise
