@@ -28,8 +28,7 @@ from infogain.result import Result
 from infogain.schedule import Steps, TokensPerStep
 from infogain.text import TextModel
 from infogain.trace import StepEvent, Trace
-
-__version__ = "0.1.0"
+from infogain.version import __version__
 
 __all__ = [
     "Canvas",
@@ -49,6 +48,7 @@ __all__ = [
     "TokensPerStep",
     "Trace",
     "UnknownName",
+    "__version__",
     "decode",
     "decode_lanes",
     "decode_stream",

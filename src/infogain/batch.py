@@ -21,6 +21,8 @@ from infogain.lane import Group, Lane
 from infogain.marginals import Deferred, Marginals
 from infogain.models.base import Denoiser, GoesOn, Masks, Past
 from infogain.move import FLOATS, Move, Verdict
+from infogain.options import Plain
+from infogain.provenance import provenance as provenance_of
 from infogain.result import Result
 from infogain.run import Opening, Run
 from infogain.statistics import Spots
@@ -42,8 +44,8 @@ def together(parts: Sequence[Tensor]) -> Tensor:
 
 
 class Batch:
-    def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool) -> None:
-        self.model = model
+    def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool, provenance: Plain | None = None) -> None:
+        self.model, self.provenance = model, provenance or provenance_of(model)
         aligned = model.attention_block is not None
         self.refresh: int = getattr(model, "refresh", 1)
         self.width = 0  # of the widest block that opened since the batch was last empty
@@ -181,7 +183,7 @@ class Batch:
         """The rows that have finished: lane, number there, and its Result. They are forgotten here."""
         for run in self.runs:
             for prompt, result in run.queue.leave(self.calls):
-                yield run.index, prompt, result
+                yield run.index, prompt, self._signed(result)
 
     def park(self) -> None:
         """Decoding has broken off: what is in flight counts as finished, as far as it got."""
@@ -191,7 +193,13 @@ class Batch:
     def results(self) -> list[Result]:
         """Of every lane all rows that have not left."""
         self.park()
-        return [run.queue.result(self.calls) for run in self.runs]
+        return [self._signed(run.queue.result(self.calls)) for run in self.runs]
+
+    def _signed(self, result: Result) -> Result:
+        """A result that says which model it comes from, and so does its trace."""
+        if result.trace:
+            result.trace.provenance = self.provenance
+        return replace(result, provenance=self.provenance)
 
     def _marginals(self, logits: Tensor, lanes: Sequence[tuple[Run, int]]) -> Marginals:
         """What the model believes about the blocks of these lanes' rows, so many each, in order.

@@ -115,6 +115,7 @@ def _steps(batch: Batch, observe: Observer | None) -> Iterator[None]:
 
 def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:
     """Everything that can be refused is refused here, before any work is done."""
+    named = model if isinstance(model, TextModel) else None
     if isinstance(model, TextModel):
         model = model.model
     if lacking := [name for name in MEMBERS if not hasattr(model, name)]:
@@ -137,4 +138,4 @@ def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> B
         raise InputError("lanes of a block-causal model must share one block width: it is the model's attention block.")
     for lane in lanes:
         lane.check(model.mask_id, model.vocab_size, model.attention_block is not None)
-    return Batch(model, lanes, trace)
+    return Batch(model, lanes, trace, named.provenance if named else None)

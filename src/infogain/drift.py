@@ -65,6 +65,7 @@ class Drift:
     tokens: int
     tokens_changed: int
     recipe: Plain
+    provenance: Plain  # of the model with its cache
 
     def plain(self) -> Plain:
         return asdict(self)
@@ -171,6 +172,7 @@ def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, ob
         tokens=sum(max(len(a.tokens), len(b.tokens)) for a, b in zip(one, two, strict=True)),
         tokens_changed=sum(changed),
         recipe=recipe.plain(),
+        provenance=model.provenance,
     )
 
 

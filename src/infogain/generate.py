@@ -37,6 +37,7 @@ class Generation:
     committed: int  # tokens written in all, those after an EOS in its block too
     seed: int
     recipe: Plain
+    provenance: Plain  # the model and how it ran, see `infogain.provenance`
     trace: Trace | None = None
 
     def plain(self) -> Plain:
@@ -124,7 +125,7 @@ def stream(
         raise InputError(f"batch_size must be a whole number of at least 1; got {batch_size!r}.")
     canvas = Canvas.infill(job.rows, model.model.mask_id)
     lane = Lane(canvas, recipe, seeds, _early_stop(model.tokenizer, stops, recipe), at_once=batch_size)
-    for _, i, result in decode_stream(model.model, [lane], observe=observe, trace=trace):
+    for _, i, result in decode_stream(model, [lane], observe=observe, trace=trace):
         yield i, _read(model.tokenizer, job.prompts[i], job.whole, result, stops)
 
 
@@ -193,6 +194,7 @@ def _read(tokenizer: Tokenizer, prompt: Prompt, whole: bool, result: Result, sto
         committed=int(result.committed[0]),
         seed=result.seeds[0],
         recipe=result.recipe,
+        provenance=result.provenance,
         trace=_with_words(tokenizer, result.trace) if result.trace else None,
     )
 

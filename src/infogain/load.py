@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from infogain.errors import InputError, UnknownName
 from infogain.models.checkpoint import Checkpoint
 from infogain.models.family import Config
 from infogain.models.huggingface import load_masked_lm, load_masked_words
+from infogain.provenance import approximation
 from infogain.text import HubTokenizer, TextModel, Tokenizer, load_tokenizer
 
+LOG = logging.getLogger("infogain")  # where nobody has set up logging, Python shows warnings on the error stream
 DTYPES = {
     "float32": torch.float32,
     "fp32": torch.float32,
@@ -52,7 +55,8 @@ def load(
               (the default, 1): faster, above all in batches, and further from exact; `infogain drift` measures it
 
     LLaDA, Dream, DiffuCoder, SDAR, TraDo and MMaDA run on the package's own backbone; masked LMs such as BERT through
-    transformers.
+    transformers. Every output carries the `provenance` of what is returned: model, cache, dtype and so on, resolved.
+    Where the cache is an approximation, the logger "infogain" says so, and how to be exact.
     """
     folder, kind, place = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
     if is_masked_lm(Config(folder)):
@@ -62,12 +66,22 @@ def load(
                     f"a masked LM of transformers runs without a {option}; got {option}={value!r}. Leave it unset."
                 )
         model, tokenizer = load_masked_lm(str(folder), kind, place)
-        return TextModel(model, HubTokenizer(tokenizer))
+        return TextModel(model, HubTokenizer(tokenizer), as_written(name), revision)
     checkpoint = Checkpoint.read(folder)
     words = _words(checkpoint)
     if isinstance(words, Alphabet):  # short canvases, so nothing is cached unless asked for
         kind, cache = kind or torch.float32, cache or "none"
-    return TextModel(checkpoint.model(kind, place, cache, engine, ceiling, refresh), words)
+    loaded = TextModel(
+        checkpoint.model(kind, place, cache, engine, ceiling, refresh), words, as_written(name), revision
+    )
+    if said := approximation(loaded.provenance):
+        LOG.warning(said)
+    return loaded
+
+
+def as_written(name: str | Path) -> str:
+    """A model's name, however it is spelled: ./dream is dream."""
+    return str(Path(name)) if str(name) and Path(name).is_dir() else str(name)
 
 
 def load_words(name: str | Path, revision: str | None = None) -> Tokenizer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ class Result:
     seeds: list[int]  # of each row: decode the row alone with its seed and it comes out the same
     recipe: Plain
     trace: Trace | None
+    provenance: Plain = field(default_factory=dict)  # the model and how it ran, see `infogain.provenance`
 
     def __repr__(self) -> str:
         mean = float(self.cumulative_entropy.mean())
@@ -54,7 +55,8 @@ class Result:
     def plain(self) -> dict[str, Any]:
         names = ("cumulative_entropy", "forwards", "token_forwards", "committed")
         numbers = {name: getattr(self, name).tolist() for name in names}
-        return {"recipe": self.recipe, "seeds": self.seeds, "calls": self.calls, **numbers, "rows": self.rows()}
+        about = {"provenance": self.provenance, "recipe": self.recipe, "seeds": self.seeds, "calls": self.calls}
+        return {**about, **numbers, "rows": self.rows()}
 
     def save(self, path: str | Path) -> None:
         """One JSON file with the recipe, the rows and their costs."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from infogain.errors import InputError
 from infogain.models.base import Denoiser
+from infogain.options import Plain
+from infogain.provenance import provenance
 
 Message = Mapping[str, str]  # {"role": "user", "content": "…"}, as everywhere
 
@@ -46,11 +48,28 @@ class Tokenizer(Protocol):
         """The conversation in the model's own format, up to where its next answer begins."""
 
 
-class TextModel(NamedTuple):
-    """A model that decodes and the tokenizer that belongs to it: `model, tokenizer = infogain.load(…)`."""
-
+class _Pair(NamedTuple):
     model: Denoiser
     tokenizer: Tokenizer
+
+
+class TextModel(_Pair):
+    """A model that decodes and the tokenizer that belongs to it: `model, tokenizer = infogain.load(…)`."""
+
+    name: str | None  # as it was asked for; unset where it was put together by hand
+    revision: str | None  # of a hub id, where one was asked for
+
+    def __new__(
+        cls, model: Denoiser, tokenizer: Tokenizer, name: str | None = None, revision: str | None = None
+    ) -> Self:
+        self = super().__new__(cls, model, tokenizer)
+        self.name, self.revision = name, revision
+        return self
+
+    @property
+    def provenance(self) -> Plain:
+        """What every output of this model carries, see `infogain.provenance`."""
+        return provenance(self.model, self.name, self.revision)
 
 
 class HubTokenizer:

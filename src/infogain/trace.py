@@ -68,13 +68,15 @@ class Step:
 @dataclass(eq=False, repr=False)
 class Trace:
     """`steps` in order, where survivors keep theirs: a group's rows are what its last step kept, one for one;
-    `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of token ids, where known."""
+    `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of token ids, where known;
+    `provenance` says which model it was, and how it ran (older files do not)."""
 
     recipe: Plain
     mask_id: int
     canvas: list[list[int]]
     rows: list[list[int]] = field(default_factory=list)
     words: dict[int, str] | None = None
+    provenance: Plain | None = None
     _steps: list[Step] = field(default_factory=list)
     _unread: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -82,6 +84,7 @@ class Trace:
         return f"Trace({len(self.canvas)} rows, {len(self._steps) + len(self._unread)} steps)"
 
     def __eq__(self, other: object) -> bool:
+        """Whether the same happened, whichever model it was."""
         return isinstance(other, Trace) and list(self._lines()) == list(other._lines())
 
     __hash__ = None  # type: ignore[assignment]
@@ -110,10 +113,10 @@ class Trace:
     def save(self, path: str | Path) -> None:
         """JSON lines: a header, a line per step, and the final rows."""
         with Path(path).open("w") as file:
-            for line in self._lines():
+            for line in self._lines(self.provenance):
                 file.write(json.dumps(line) + "\n")
 
-    def _lines(self) -> Iterator[Plain]:
+    def _lines(self, provenance: Plain | None = None) -> Iterator[Plain]:
         yield {
             "kind": "header",
             "version": VERSION,
@@ -121,6 +124,7 @@ class Trace:
             "mask_id": self.mask_id,
             "canvas": self.canvas,
             **({"words": self.words} if self.words is not None else {}),
+            **({"provenance": provenance} if provenance is not None else {}),
         }
         for step in self.steps:
             yield {"kind": "step", **dataclasses.asdict(step)}
@@ -135,6 +139,7 @@ class Trace:
             if header["kind"] != "header" or header["version"] != VERSION:
                 raise ValueError(f"the first line is no header of version {VERSION}")
             trace = cls(header["recipe"], header["mask_id"], header["canvas"], words=_words(header.get("words")))
+            trace.provenance = header.get("provenance")
             for line in rest:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]

@@ -14,7 +14,6 @@ import pytest
 
 import infogain.zoo
 from infogain.cli.eval import describe
-from infogain.cli.model import Source
 from infogain.evals.evaluate import Plan, evaluate
 from infogain.evals.runs import list_runs
 from tests.e2e.test_cli import ok, refused, run
@@ -77,7 +76,7 @@ def test_a_broken_file_is_named_before_a_model_is_looked_at(model: str, tmp_path
 def test_a_folder_is_one_model_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(infogain.zoo.__file__).parent / "weights")
     names = ("tiny-reason", "./tiny-reason", "./../weights/tiny-reason/")
-    one, two, three = (describe(Source(name, None, None, None, None)) for name in names)
+    one, two, three = (describe(infogain.load(name)) for name in names)
     assert one == two
     assert one["fingerprint"] == three["fingerprint"]
 

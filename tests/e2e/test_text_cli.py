@@ -143,7 +143,7 @@ def test_a_terminal_shows_texts_in_order_even_when_a_job_breaks_off(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
     def done(text: str) -> Generation:
-        return Generation("p", text, "length", [1], [0], 0.5, 1, 2, 1, 0, {})
+        return Generation("p", text, "length", [1], [0], 0.5, 1, 2, 1, 0, {}, {})
 
     def broken_off() -> None:
         with _writer(None) as write:

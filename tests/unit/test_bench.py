@@ -33,6 +33,7 @@ from infogain.canvas import Canvas
 from infogain.cli import main
 from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
+from infogain.provenance import provenance
 from infogain.samplers import Entropy, InfoGain, InfoGainBeam
 from tests.parity.checkpoints import write_checkpoint
 
@@ -71,6 +72,7 @@ def test_what_is_counted_is_what_the_loop_did(numbers: dict[str, Any]) -> None:
     assert numbers["calls"] == result.calls == 16
     assert numbers["token_forwards"] == int(result.token_forwards.sum())
     assert numbers["tokens"] == 16
+    assert numbers["provenance"] == {**provenance(model), "model": "tiny"}
     assert numbers["steps"] == 12  # of 8 in a block one opens it and one, the last, needs no forward
     assert numbers["kv_bytes"] == 4 * SHAPES["tiny"].cached(32)
     assert numbers["logits_bytes"] == 4 * 8 * 7 * 512  # N candidates, the 7 masks that a step leaves

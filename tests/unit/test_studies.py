@@ -70,6 +70,10 @@ def test_a_study_leaves_its_files(out: Path, folder: Path, name: str) -> None:
     record = json.loads((out / f"{name}.json").read_text())
     assert record["points"] == record["expected"] == len(record["rows"]) > 0
     assert record["model"]["fingerprint"] == Subject(folder).fingerprint
+    kinds = {row["cell"]["kind"] for row in record["rows"]}
+    told = {(table["model"], table["cache"]) for table in record["provenance"]}
+    assert ((str(folder), "none") in told) == bool(kinds & {"decode", "trace"})
+    assert told or kinds == {"proposition"}
     assert record["tables"]
     assert all(len(row) == len(grid["columns"]) for grid in record["tables"] for row in grid["rows"])
     rows = list(csv.reader((out / f"{name}.csv").read_text().splitlines()))

@@ -26,6 +26,7 @@ from infogain.models.backbone import Backbone
 from infogain.models.engine import default_engine
 from infogain.models.transformer import Transformer
 from infogain.options import Plain
+from infogain.provenance import provenance
 from infogain.trace import StepEvent
 
 Say = Callable[[str], None]
@@ -86,6 +87,7 @@ class Bench:
             "start_up_s": max(0.0, first.seconds - logs[0].seconds),
             "limits": self._limits,
             "case": case.plain(),
+            "provenance": provenance(model.model, case.shape),
         }
 
     def profile(self, case: Case, path: Path, steps: int = 6) -> None:

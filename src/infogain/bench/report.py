@@ -14,6 +14,7 @@ from infogain.bench.criteria import verdict
 from infogain.bench.suites import JUDGED
 from infogain.errors import InputError
 from infogain.options import Plain
+from infogain.provenance import versions
 
 FILE = "bench.json"
 MIB = 2**20
@@ -66,7 +67,7 @@ def record(runs: Mapping[str, Plain], skipped: Mapping[str, str], suite: str | N
         "device": name,
         "kind": device.type,
         "threads": torch.get_num_threads(),
-        "versions": {"torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "criteria": [list(row) for row in criteria(runs).rows] if suite == JUDGED else [],
         "skipped": dict(skipped),
         "cases": dict(runs),

@@ -12,7 +12,7 @@ from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import masks
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal, plain_table
-from infogain.cli.model import DEFAULT, Source, model_flags, recipe_for
+from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
 from infogain.errors import InputError, UnfitModel
@@ -80,7 +80,8 @@ def eval_(
     if data and not any(task.files for task in tasks):
         raise InputError(f"--data is for tasks that are read from files; {', '.join(names)} are drawn. Drop it.")
     check(tasks, data)
-    model, described = source.load(), describe(source)
+    model = source.load()
+    described = describe(model)
     plans, unfit = list[Plan](), list[str]()
     for task in tasks:
         try:
@@ -96,14 +97,15 @@ def eval_(
         console.print(line, soft_wrap=True)
 
 
-def describe(source: Source) -> Plain:
-    """The model in run.json."""
-    name = source.name or DEFAULT
-    name = str(Path(name)) if Path(name).is_dir() else name  # ./dream is dream, and its runs are one
-    loading: Plain = {"dtype": source.dtype, "cache": source.cache, "revision": source.revision}
-    if source.refresh not in (None, 1):  # which is as without, and runs of before it was there keep their names
-        loading["refresh"] = source.refresh
-    return {"name": name, "fingerprint": fingerprint(find_checkpoint(name, source.revision)), **loading}
+def describe(model: TextModel) -> Plain:
+    """The model in run.json: all that decides its texts. What was left to a default is as if it had been asked for."""
+    made = model.provenance
+    decides: Plain = {key: made[key] for key in ("dtype", "cache", "refresh", "revision") if key in made}
+    return {
+        "name": made["model"],
+        "fingerprint": fingerprint(find_checkpoint(made["model"], model.revision)),
+        **decides,
+    }
 
 
 def plan_for(

@@ -85,7 +85,7 @@ def reproduce(
     length = table.models[beside].length if beside and not small else None
     asked = {"seeds": seeds or (1 if small else SEEDS), "limit": limit, "length": length}
     counted = frequencies or (name if name.startswith(ZOO) else None)
-    cells, unfit = plan_table(table, Setting(model, describe(source), asked, data, counted, allow_unsafe))
+    cells, unfit = plan_table(table, Setting(model, describe(model), asked, data, counted, allow_unsafe))
     check_asked(cells, unfit, data, frequencies)
     warn(cells, model, counted)
     make_folder(out, (), overwrite=True)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import torch
-
-from infogain import __version__
 from infogain.decode import Observer
 from infogain.errors import UnfitModel
 from infogain.evals.bypass import BypassCount
@@ -109,17 +105,10 @@ def prepare(
         "recipe": recipe.plain(),
         "recipe_hash": hash_of(recipe.plain()),
         "data": {"source": source, "fingerprint": hash_of([vars(item) for item in every]), "items": len(every)},
-        **_circumstances(model),
-    }
-    return Plan(task, model, items, pose(task, model, items, every, protocol), seeds, protocol, recipe, about)
-
-
-def _circumstances(model: TextModel) -> Plain:
-    return {
-        "versions": {"infogain": __version__, "torch": torch.__version__, "python": platform.python_version()},
-        "device": str(model.model.device),
+        "provenance": model.provenance,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    return Plan(task, model, items, pose(task, model, items, every, protocol), seeds, protocol, recipe, about)
 
 
 def pose(task: Task, model: TextModel, items: list[Item], every: list[Item], protocol: Protocol) -> Job:

@@ -3,11 +3,12 @@
 RUNS_DIR/NAME/run.json     what was asked:
     version       of this layout
     task          its name
-    model         name, fingerprint, and how it was loaded: dtype, cache, revision; refresh where it was above 1
+    model         name, fingerprint, and how it was loaded, as resolved: dtype, cache, refresh; revision where given
     protocol      how it was posed: shots, style, length; how much of it: seeds, limit (none: all items)
     recipe        all settings of the decode; recipe_hash is their hash
     data          source, and fingerprint of the items; items is how many there are
-    versions      of infogain, torch and Python; device: where it was begun; created: when (ISO 8601, UTC)
+    provenance    the model and how it ran when the run was begun: also device, engine, versions
+    created       when (ISO 8601, UTC)
 RUNS_DIR/NAME/items.jsonl  a line for each item and seed, in the order they were finished:
     key           task, item, seed (0, 1 …) and recipe (the recipe's hash)
     score         1 right, 0 wrong

@@ -84,9 +84,9 @@ def pace(recipe: Plain) -> str:
 
 
 def kept(model: Plain) -> str:
-    """The cache that was asked for, and how often rows are read."""
-    cache, refresh = model.get("cache") or NONE, model.get("refresh")
-    return f"{cache}, refresh {refresh}" if refresh else cache
+    """The cache, and how often rows are read where that is not for every block. Older runs may not say."""
+    cache, refresh = model.get("cache") or NONE, model.get("refresh", 1)
+    return f"{cache}, refresh {refresh}" if refresh > 1 else cache
 
 
 # What can be shown of a run: from what was asked, and from what came of it.

@@ -36,6 +36,9 @@ CACHES: dict[str, Callable[[int, int, int], Window]] = {
 }
 
 
+OWN = "block-causal"  # the cache of such a model: no block sees what comes after it, so what is kept stays exact
+
+
 class Backbone:
     """A checkpoint ready to decode."""
 
@@ -56,7 +59,7 @@ class Backbone:
             )
         if cache is not None and cache not in CACHES:
             raise UnknownName("cache", cache, CACHES)
-        self.cache = cache or "dual"
+        self.cache = OWN if self.attention_block else cache or "dual"
         self.refresh = self._checked_refresh(refresh)
         if ceiling is not None and not 0 < ceiling < math.inf:
             raise OptionError(f"ceiling must be above 0 GiB, or unset; got {ceiling!r}.")
@@ -65,11 +68,20 @@ class Backbone:
         if self.ceiling is not None:
             transformer.most_tokens = max(1, self.ceiling // (2 * self._size * self.spec.widest))
         self.windows = Windows(transformer)
+        self.engine_name = engine
         self.engine = Engine(self.windows) if engine != "eager" else None
 
     def __repr__(self) -> str:
         cache = "its own cache" if self.attention_block else f"cache {self.cache}, refresh {self.refresh}"
-        return f"<{self.spec.family}, {self.spec.parameters / 1e6:,.1f} M parameters, {cache}, on {self.device}>"
+        return f"<{self.family}, {self.spec.parameters / 1e6:,.1f} M parameters, {cache}, on {self.device}>"
+
+    @property
+    def family(self) -> str:
+        return self.spec.family
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.transformer.norm.weight.dtype
 
     @property
     def mask_id(self) -> int:
@@ -189,7 +201,7 @@ class Backbone:
     def _window(self, columns: int, start: int, end: int) -> Window:
         """The live columns of a block. Where logits are shifted, the column before it is read too, so it stays live."""
         first = max(start - 1, 0) if self.spec.shift else start
-        return CACHES[self.cache](columns, first, end)
+        return CACHES["dual" if self.attention_block else self.cache](columns, first, end)
 
 
 def _roomy(rows: int) -> int:

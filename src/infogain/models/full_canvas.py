@@ -36,6 +36,8 @@ class FullCanvas:
     """
 
     attention_block = None
+    family: str | None = None  # of the network, where it is known
+    dtype: torch.dtype | None = None
 
     def __init__(
         self,

@@ -34,7 +34,9 @@ def masked_lm(network: Any, mask_id: int, never: Sequence[int] = ()) -> FullCanv
         output: Tensor = network(input_ids=tokens, attention_mask=inside.long()).logits
         return output
 
-    return FullCanvas(logits, mask_id, network.config.vocab_size, network.device, context_of(network), never)
+    model = FullCanvas(logits, mask_id, network.config.vocab_size, network.device, context_of(network), never)
+    model.family, model.dtype = getattr(network.config, "model_type", None), getattr(network, "dtype", None)
+    return model
 
 
 def context_of(network: Any) -> int | None:

@@ -42,6 +42,8 @@ class Tabular:
     likely. Rows shorter than the table are marginalised: their missing columns stay unknown.
     """
 
+    dtype = torch.float64
+
     def __init__(self, sequences: Tensor, weights: Tensor, mask_id: int, attention_block: int | None = None) -> None:
         if sequences.ndim != 2 or sequences.shape[0] == 0 or weights.shape != sequences.shape[:1]:
             raise InputError(

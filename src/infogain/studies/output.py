@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-import platform
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from infogain import __version__
 from infogain.options import Plain
+from infogain.provenance import versions
 from infogain.studies.base import Study
 from infogain.studies.cell import Row
 from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
-LONG = ("path", "scores", "quantiles", "hits", "accuracy_by_seed", "trace")  # no matter for a column of a CSV
+LONG = ("path", "scores", "quantiles", "hits", "accuracy_by_seed", "trace", "provenance")  # no columns of a CSV
 
 
 def save(study: Study, rows: list[Row], size: str, subject: Subject, folder: Path) -> list[Path]:
@@ -40,15 +37,27 @@ def describe(study: Study, rows: list[Row], size: str, subject: Subject) -> Plai
         "points": len(rows),
         "expected": len(study.points(size)) + len(study.follow(size, rows) if rows else []),
         "model": {"name": subject.folder.name, "fingerprint": subject.fingerprint},
-        "versions": {"infogain": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
+        "provenance": provenances(rows),
         "devices": sorted({row.numbers["device"] for row in rows}),
         "float32": sorted({row.numbers["float32"] for row in rows}),
         "seconds": round(sum(row.numbers["seconds"] for row in rows), 1),
         "summary": study.summary(rows) if rows else [],
         "checks": [list(check) for check in study.checks(rows)] if rows else [],
         "tables": [vars(grid) for grid in study.tables(rows)] if rows else [],
-        "rows": [row.plain() for row in rows],
+        "rows": [_unsigned(row.plain()) for row in rows],
     }
+
+
+def provenances(rows: list[Row]) -> list[Plain]:
+    """The models that decoded these rows and how they ran, each once. Cells of before it was kept do not say."""
+    found = {json.dumps(row.numbers["provenance"], sort_keys=True) for row in rows if "provenance" in row.numbers}
+    return [json.loads(text) for text in sorted(found)]
+
+
+def _unsigned(row: Plain) -> Plain:
+    """A row without its provenance, which stands above all rows; cells.jsonl has each row's own."""
+    return {**row, "numbers": {name: value for name, value in row["numbers"].items() if name != "provenance"}}
 
 
 def as_text(record: Plain) -> str:

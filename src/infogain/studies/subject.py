@@ -14,7 +14,6 @@ from infogain.bench import Bench
 from infogain.evals.fingerprint import fingerprint
 from infogain.load import as_device, find_checkpoint, load
 from infogain.text import TextModel
-from infogain.zoo.folder import load_zoo_model
 
 
 class Subject:
@@ -30,9 +29,11 @@ class Subject:
     def fingerprint(self) -> str:
         return fingerprint(self.folder)
 
-    @cached_property
+    @property
     def zoo(self) -> tuple[Any, Alphabet]:
-        return load_zoo_model(self.folder, self.device)
+        model, words = self.text
+        assert isinstance(words, Alphabet)
+        return model, words
 
     @cached_property
     def bench(self) -> Bench:
@@ -41,4 +42,4 @@ class Subject:
 
     @cached_property
     def text(self) -> TextModel:
-        return load(self.folder, device=self.device)
+        return load(self.name, device=self.device)

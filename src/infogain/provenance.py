@@ -1,0 +1,59 @@
+"""Where an output comes from: the model and how it ran, every value resolved, as a plain table to keep with it."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import torch
+
+from infogain.models.base import Denoiser
+from infogain.options import Plain
+from infogain.version import __version__
+
+FROZEN = {"dual": "outside", "prefix": "before"}  # columns of which a cache keeps what it read
+
+
+def provenance(model: Denoiser, name: str | None = None, revision: str | None = None) -> Plain:
+    """What tells this model's outputs from those of another, or of the same one loaded in another way.
+
+    name      as it was asked for; unset: the model's class
+    revision  of a hub id, where one was asked for
+
+    A model says what it is by attributes: family, dtype, cache, refresh, engine_name. One that has none of them reads
+    every column in every forward. What is not known (a dtype, a revision) is left out: no value is null.
+    """
+    kind = type(model).__name__
+    table = {
+        "model": name or kind,
+        "revision": revision,
+        "family": getattr(model, "family", None) or kind,
+        "dtype": _dtype(model),
+        "device": str(model.device),
+        "cache": getattr(model, "cache", "none"),
+        "refresh": getattr(model, "refresh", 1),
+        "engine": getattr(model, "engine_name", "eager"),
+        "attention_block": model.attention_block,
+        "versions": versions(),
+    }
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def versions() -> Plain:
+    return {"infogain": __version__, "torch": str(torch.__version__), "python": platform.python_version()}
+
+
+def approximation(about: Plain) -> str | None:
+    """One line on what is approximate in a provenance, and how to be exact; None where nothing is."""
+    if about["cache"] not in FROZEN:
+        return None
+    often = "once per block" if about["refresh"] == 1 else f"once in {about['refresh']} blocks"
+    return (
+        f"cache: {about['cache']}, an approximation: columns {FROZEN[about['cache']]} the block are read {often}; "
+        "cache='none' (--cache none) is exact."
+    )
+
+
+def _dtype(model: Any) -> str | None:
+    dtype = getattr(model, "dtype", None)
+    return str(dtype).removeprefix("torch.") if isinstance(dtype, torch.dtype) else None
