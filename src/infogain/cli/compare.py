@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,15 +22,16 @@ from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal, literal
 from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, stream
-from infogain.job import completions
+from infogain.job import Job, completions
 from infogain.options import fields
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
-from infogain.samplers.ar import AR
 from infogain.schedule import TokensPerStep
+from infogain.text import TextModel
 
 Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others
+ROOMY = 70  # columns that hold every title of the table of costs on one line
 
 
 @click.command()
@@ -69,21 +71,30 @@ def compare(
     model = source.load()
     common = recipe_for(model, common_part(settings))
     job = completions(model, [prompt], length, chat, system)
-    collect(stream(model, job, Recipe(AR(), TokensPerStep(BLOCK), common.block)))  # warms up: not for the first to pay
-    outcomes: list[Outcome] = []
-    for name in names:
-        recipe = with_sampler(common, name, settings)
-        with watch(masks(job, model) * recipe.sampler.copies, name) as observe:
-            begun = time.perf_counter()
-            _, text = next(stream(model, job, recipe, observe=observe))
-        outcomes.append((name, text, time.perf_counter() - begun))
+    recipes = [with_sampler(common, name, settings) for name in names]
+    warm_up(model, job, recipes)
+    outcomes = [(name, *timed(model, job, recipe, name)) for name, recipe in zip(names, recipes, strict=True)]
     console = Terminal()
     console.print(*side_by_side(outcomes, console.width), sep="\n")
-    console.print(costs(outcomes))
+    console.print(costs(outcomes, console.width))
     if out:
         lines = [{**text.plain(), "seconds": seconds} for _, text, seconds in outcomes]
         out.write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         console.print(f"texts and costs → {out}", soft_wrap=True)
+
+
+def warm_up(model: TextModel, job: Job, recipes: Iterable[Recipe]) -> None:
+    """Walk every recipe's way once, in two steps for each block: none pays for what only a first decode does."""
+    for recipe in recipes:
+        half = TokensPerStep(max(1, (recipe.block or BLOCK) // 2))
+        collect(stream(model, job, replace(recipe, schedule=half)))
+
+
+def timed(model: TextModel, job: Job, recipe: Recipe, name: str) -> tuple[Generation, float]:
+    with watch(masks(job, model) * recipe.sampler.copies, name) as observe:
+        begun = time.perf_counter()
+        _, text = next(stream(model, job, recipe, observe=observe))
+        return text, time.perf_counter() - begun
 
 
 def check(names: list[str], settings: Settings) -> None:
@@ -118,10 +129,13 @@ def side_by_side(outcomes: list[Outcome], width: int) -> list[Table | Text]:
     return [table]
 
 
-def costs(outcomes: list[Outcome]) -> Table:
-    table = plain_table()
-    table.add_column("sampler", no_wrap=True)
-    for title in ("tokens", "end", "H̃", "forwards", "token-forwards", "seconds"):
+def costs(outcomes: list[Outcome], width: int) -> Table:
+    """No number is cut: where it is narrow, columns move together, a title breaks and long names of samplers fold."""
+    table, forwards = plain_table(), "token-forwards"
+    if width < ROOMY:
+        table.padding, forwards = (0, 0, 0, 0), "token-\nforwards"
+    table.add_column("sampler", overflow="fold")
+    for title in ("tokens", "end", "H̃", "forwards", forwards, "seconds"):
         table.add_column(title, justify="right", no_wrap=True)
     for name, text, seconds in outcomes:
         numbers = (f"{text.cumulative_entropy:.2f}", str(text.forwards), str(text.token_forwards), f"{seconds:.1f}")
