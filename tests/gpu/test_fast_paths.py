@@ -137,7 +137,18 @@ def test_what_lies_between_products_is_that_of_torch(family: str, dtype: torch.d
             assert (one != two).float().mean() < 0.02
 
 
-@pytest.mark.parametrize("shape", [(5, 7, 4, 2, 16, 2, 150), (8, 17, 28, 4, 128, 1, 1024), (33, 16, 8, 8, 64, 16, 300)])
+# rows, columns, heads, key heads, head dimension, context rows, frozen columns
+SHAPES = [
+    (5, 7, 4, 2, 16, 2, 150),
+    (8, 17, 28, 4, 128, 1, 1024),
+    (33, 16, 8, 8, 64, 16, 300),
+    (3, 65, 4, 2, 16, 2, 150),
+    (2, 200, 8, 8, 128, 2, 512),
+    (4, 300, 8, 2, 64, 1, 400),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_attention_is_that_of_torch(shape: tuple[int, ...]) -> None:
     rows, columns, heads, kv, dim, contexts, frozen_columns = shape
     torch.manual_seed(0)
@@ -149,7 +160,8 @@ def test_attention_is_that_of_torch(shape: tuple[int, ...]) -> None:
     limit = torch.randint(frozen_columns // 2, frozen_columns + 1, (contexts,), device="cuda")
     first = torch.randint(0, frozen_columns, (contexts,), device="cuda")
     own = Keys(k.transpose(1, 2), v.transpose(1, 2))
-    shared = Shared([Keys(*far)], first, first + columns, limit, row, rows)
+    last = (first + columns).where(torch.arange(contexts, device="cuda") % 2 == 0, frozen_columns)  # or to the end
+    shared = Shared([Keys(*far)], first, last, limit, row, rows)
     q32, k32, v32, far_k, far_v = (x.float() for x in (q, k, v, *far))
     for block in (None, 4):
         expected = attend_shared(q.transpose(1, 2), own, live[:, None], replace(shared, block=block), 0)

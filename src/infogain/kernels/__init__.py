@@ -9,7 +9,7 @@ import os
 import torch
 from torch import Tensor
 
-WIDEST = 64  # columns of a window that the attention kernel takes
+WIDEST = 2048  # columns of a window that the attention kernel takes
 
 
 SWITCH = "INFOGAIN_KERNELS"  # 0 in the environment: torch does all the work, and nothing is compiled

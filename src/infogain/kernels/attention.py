@@ -36,16 +36,20 @@ def _look(q, k, v, seen, scale, m, mass, acc, PRECISION: tl.constexpr):
 def _attend(
     q, k, v, far_k, far_v, window, live, out, log_mass, scale,
     q_row, q_column, q_head, k_row, k_column, k_head, v_row, v_column, v_head,
-    far_row, far_head, far_column, rows, pieces, each,
+    far_row, far_head, far_column, rows, columns, pieces, each,
     Q: tl.constexpr, OWN: tl.constexpr, KV: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr,
-    KEYS: tl.constexpr, BLOCK: tl.constexpr, SPLIT: tl.constexpr, PRECISION: tl.constexpr,
+    KEYS: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr, SPLIT: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     b, kv, piece = tl.program_id(0) // KV, tl.program_id(0) % KV, tl.program_id(2)
     row, first = tl.load(window + b * 4), tl.load(window + b * 4 + 1)
     last, limit = tl.load(window + b * 4 + 2), tl.load(window + b * 4 + 3)
+    if WIDE:
+        limit = tl.where(last >= limit, tl.minimum(first, limit), limit)  # one that runs to the end: nothing behind it
+    else:
+        columns = Q
     line = tl.program_id(1) * TILE + tl.arange(0, TILE)  # a query: a head of the group, and a column
     head, column = kv * GROUP + line // Q, line % Q
-    real = line < GROUP * Q
+    real = (line < GROUP * Q) & (column < columns)
     d = tl.arange(0, D)
     at = b.to(tl.int64) * q_row + column[:, None] * q_column + head[:, None] * q_head + d[None]
     query = tl.load(q + at, mask=real[:, None], other=0.0)
@@ -65,17 +69,18 @@ def _attend(
         values = tl.load(far_v + base + place, mask=(far < limit)[:, None], other=0.0)
         m, mass, acc = _look(query, keys, values, seen[None], scale, m, mass, acc, PRECISION)
     if piece == pieces - 1:
-        own = tl.arange(0, OWN)
-        seen = tl.load(live + b * Q + own, mask=own < Q, other=0) != 0
-        k_at = b.to(tl.int64) * k_row + own[:, None] * k_column + kv * k_head + d[None]
-        v_at = b.to(tl.int64) * v_row + own[:, None] * v_column + kv * v_head + d[None]
-        keys = tl.load(k + k_at, mask=seen[:, None], other=0.0)
-        values = tl.load(v + v_at, mask=seen[:, None], other=0.0)
-        seen_by = seen[None] & (own[None] // BLOCK <= column[:, None] // BLOCK)
-        m, mass, acc = _look(query, keys, values, seen_by, scale, m, mass, acc, PRECISION)
+        for begin in range(0, Q, OWN):
+            own = begin + tl.arange(0, OWN)
+            seen = tl.load(live + b * columns + own, mask=own < columns, other=0) != 0
+            k_at = b.to(tl.int64) * k_row + own[:, None] * k_column + kv * k_head + d[None]
+            v_at = b.to(tl.int64) * v_row + own[:, None] * v_column + kv * v_head + d[None]
+            keys = tl.load(k + k_at, mask=seen[:, None], other=0.0)
+            values = tl.load(v + v_at, mask=seen[:, None], other=0.0)
+            seen_by = seen[None] & (own[None] // BLOCK <= column[:, None] // BLOCK)
+            m, mass, acc = _look(query, keys, values, seen_by, scale, m, mass, acc, PRECISION)
 
     safe = tl.maximum(mass, 1e-30)
-    spot = ((piece * rows + b).to(tl.int64) * Q + column) * (KV * GROUP) + head  # [pieces, B, Q, H]
+    spot = ((piece * rows + b).to(tl.int64) * columns + column) * (KV * GROUP) + head  # [pieces, B, Q, H]
     mixed = (acc * (1 / safe)[:, None]).to(out.dtype.element_ty)
     tl.store(out + spot[:, None] * D + d[None], mixed, mask=real[:, None])
     if SPLIT:
@@ -135,15 +140,19 @@ def attend_candidates(
     rows, columns, heads, dim = q.shape
     assert far_k.stride() == far_v.stride()  # the kernel is given one set for both
     kv = k.shape[2]
-    tile, tiles, pieces = plan(rows * kv, heads // kv * columns, far_k.shape[2])
+    # A wide window is compiled for whole tiles: one that shrinks from block to block has few kernels.
+    own = min(KEYS, max(16, triton.next_power_of_2(columns)))
+    width = columns if columns <= KEYS else triton.cdiv(columns, KEYS) * KEYS
+    tile, tiles, pieces = plan(rows * kv, heads // kv * width, far_k.shape[2])
     out = torch.empty((rows, columns, heads, dim), dtype=q.dtype, device=q.device)
     parts = out.new_empty((pieces, *out.shape)) if pieces > 1 else out
     log_mass = out.new_empty(parts.shape[:-1] if pieces > 1 else (1,), dtype=torch.float32)
     _attend[(rows * kv, tiles, pieces)](
         q, k, v, far_k, far_v, window, live, parts, log_mass, dim**-0.5 * LOG2_E,
-        *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, pieces, 1 / pieces,
-        Q=columns, OWN=max(16, triton.next_power_of_2(columns)), KV=kv, GROUP=heads // kv, D=dim, TILE=tile,
-        KEYS=KEYS, BLOCK=block, SPLIT=pieces > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
+        *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, columns, pieces, 1 / pieces,
+        Q=width, OWN=own, KV=kv, GROUP=heads // kv, D=dim, TILE=tile, KEYS=KEYS,
+        BLOCK=block if block < columns else width, WIDE=columns > KEYS, SPLIT=pieces > 1,
+        PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
         num_warps=4, num_stages=stages(q),
     )  # fmt: skip
     if pieces > 1:
