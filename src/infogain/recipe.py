@@ -20,7 +20,7 @@ class Recipe(Options):
     schedule: Schedule = option(TokensPerStep(), "how many tokens each step commits")
     block: int | None = option(None, "columns decoded together; unset: all of them (global)", low=1, high=MOST)
     order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))
-    eos_ids: tuple[int, ...] = option((), "stop after a block that holds one of these tokens; none: never", low=0)
+    eos_ids: tuple[int, ...] = option((), "stop after a block that holds one of these tokens; unset: none", low=0)
     seed: int = option(0, "one seed for the decode; rows get their own from it", low=-(2**63), high=2**63 - 1)
 
     def __post_init__(self) -> None:

@@ -40,21 +40,22 @@ class Several(click.ParamType[tuple[Any, ...]]):
 
 OPTIONS = ("n", "gamma", "width", "bypass")  # of samplers
 SETTINGS = ("k", "block", "batch", "cache", "refresh", "context", "ragged", "length", "engine")  # of cases
+CACHE = "dual, prefix, none, or canvas: none, and logits of every column; unset: what the model does by itself"
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.option("--suite", metavar="NAME", help=f"a named set of cases instead of flags: {', '.join(SUITES)}")
+@click.option("--suite", metavar="NAME", help=f"a named set of cases: {', '.join(SUITES)}; unset: what flags say")
 @click.option("--shape", type=Several(str), help=f"{', '.join(SHAPES)}, zoo:NAME or a checkpoint  [default: tiny]")
 @click.option("--sampler", type=Several(str), help="[default: entropy,info-gain]")
-@click.option("--n", type=Several(int), help="candidates of look-ahead samplers")
-@click.option("--gamma", type=Several(float), help="bypass threshold; 1 = off")
-@click.option("--width", type=Several(int), help="hypotheses of info-gain-beam")
-@click.option("--bypass", type=Several(float), help="share of steps that info-gain is made to bypass")
+@click.option("--n", type=Several(int), help="candidates of look-ahead samplers; unset: their own")
+@click.option("--gamma", type=Several(float), help="bypass threshold; 1 = off; unset: the sampler's own")
+@click.option("--width", type=Several(int), help="hypotheses of info-gain-beam; unset: its own")
+@click.option("--bypass", type=Several(float), help="share of steps info-gain is made to bypass; unset: as it comes")
 @click.option("-k", type=Several(int), help="tokens per step  [default: 1]")
 @click.option("--block", type=Several(int), help="[default: 16]")
 @click.option("--batch", type=Several(int), help="prompts decoded together  [default: 1]")
-@click.option("--cache", type=Several(str), help="dual, prefix, none, or canvas: none, and logits of every column")
+@click.option("--cache", type=Several(str), help=CACHE)
 @click.option("--refresh", type=Several(int), help="blocks opened from one reading of the whole row  [default: 1]")
 @click.option("--context", type=Several(int), help="columns outside the block: prompt + length − block  [default: 512]")
 @click.option("--ragged", type=Several(int), help="columns by which prompts differ in length  [default: 0]")
@@ -76,7 +77,9 @@ def bench(
     overwrite: bool,
     **flags: Any,
 ) -> None:
-    """Time decodes: whole steps, the forward alone, memory, beside the limits of the device.
+    """Time decodes, beside what the device could do at best.
+
+    Whole steps, the forward alone and memory are measured.
 
     Flags take several values with commas between them; every combination is a case. Weights of the named shapes are
     random, so the texts mean nothing. A step is one whole iteration of the loop that opens no block.

@@ -15,7 +15,7 @@ from infogain.errors import OptionError
 from infogain.generate import BLOCK
 from infogain.options import Plain, accepted, fields, plain
 from infogain.recipe import Recipe
-from infogain.samplers import SAMPLERS
+from infogain.samplers import SAMPLERS, BestOfN
 from infogain.schedule import SCHEDULES, Steps, TokensPerStep
 
 
@@ -39,8 +39,9 @@ TYPES: dict[Any, click.ParamType[Any]] = {
     tuple[int, ...]: Ids(),
 }
 RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
-NAMES = f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated"
+NAMES = f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated; unset: {Recipe().sampler.name}"
 SAMPLER: Flag = click.option("--sampler", "sampler__name", metavar="NAME", help=NAMES)
+TEXT_EOS = "stop after a block that holds one of these tokens; unset: those that end the tokenizer's texts"
 TEXT_BLOCK = f"columns decoded together; unset: {BLOCK}, or the width a block-causal model was trained with"
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -68,12 +69,12 @@ def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a command whose defaults depend on its model: it is called with the `settings` as given."""
-    return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK})])
+    return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK, "eos_ids": TEXT_EOS})])
 
 
 def shared_settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a command that runs several samplers: what is to hold for all of them."""
-    return _flagged(command, command, _flags({"block": TEXT_BLOCK}))
+    return _flagged(command, command, _flags({"block": TEXT_BLOCK, "eos_ids": TEXT_EOS}))
 
 
 def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags: list[Flag]) -> Callable[..., Any]:
@@ -125,17 +126,22 @@ def _flags(meanings: Mapping[str, str] = {}) -> list[Flag]:
     """`meanings` of recipe fields, where they are not what a bare recipe says."""
     file_type = click.Path(dir_okay=False, path_type=Path)
     return [
-        click.option("--recipe", "file__path", type=file_type, help="TOML file to start from; flags override it"),
+        click.option(
+            "--recipe",
+            "file__path",
+            type=file_type,
+            help="TOML file to start from; flags override it; unset: as said below",
+        ),
         *(_sampler_flag(field) for field in _sampler_fields()),
         click.option(
             "--base",
             "base__name",
             metavar="NAME",
-            help="sampler of each decode (best-of-n); its own options are written --base.tau-token 0.7 and so on",
+            help=f"{_meaning(BestOfN, 'base')} (best-of-n); its own options are written --base.tau-token 0.7 and so on",
         ),
         *(_base_flag(field) for field in _sampler_fields()),
         _option(TokensPerStep, "k", "-k", "--tokens-per-step", "schedule__k"),
-        _option(Steps, "count", "--steps", "schedule__count"),
+        _option(Steps, "count", "--steps", "schedule__count", note=", in place of -k; unset: as many as -k takes"),
         _option(Steps, "shape", "--shape", "schedule__shape", note=" (with --steps)"),
         *(
             _option(Recipe, field, dashed(field), f"recipe__{field}", meaning=meanings.get(field))
@@ -192,9 +198,9 @@ def _metavar(kinds: Iterable[type], field: str) -> str | None:
 
 
 def _meaning(kind: type, field: str) -> str:
-    rules = fields(kind)[field].metadata
-    meaning: str = rules["help"]
-    return meaning
+    """What an option means, and what holds where it is not given, if its own words do not say."""
+    default, meaning = fields(kind)[field].default, str(fields(kind)[field].metadata["help"])
+    return meaning if default is dataclasses.MISSING or "unset" in meaning else f"{meaning}; unset: {default}"
 
 
 def _listed(names: Iterable[str]) -> str:

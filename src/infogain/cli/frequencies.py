@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.progress import Progress
 
+from infogain.cli.model import REVISION_HELP
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import bar
 from infogain.cli.terminal import say
@@ -23,8 +24,12 @@ Read = Callable[[str, str, str], list[int]]  # a line, where it stands, the name
 
 @click.command()
 @click.argument("corpus", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
-@click.option("--model", "-m", help="folder, hub id or zoo:tiny-reason whose tokenizer reads it; no weights are loaded")
-@click.option("--revision", help="of a hub id: branch, tag or commit")
+@click.option(
+    "--model",
+    "-m",
+    help="folder, hub id or zoo:tiny-reason whose tokenizer reads it; no weights are loaded; unset: ids are read",
+)
+@click.option("--revision", help=REVISION_HELP)
 @click.option("--field", help=f"of JSON lines: where the text is  [default: {TEXT}]")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="JSON table to write")
 @OVERWRITE

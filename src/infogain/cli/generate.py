@@ -30,7 +30,7 @@ LENGTH = click.option(
 CHAT = click.option(
     "--chat/--plain", default=None, help="use the chat template or not; unset: if the checkpoint has one"
 )
-SYSTEM = click.option("--system", help="system message of a chat")
+SYSTEM = click.option("--system", help="system message of a chat; unset: none")
 
 
 @click.command()

@@ -24,6 +24,12 @@ class CleanError(click.ClickException):
 
 
 class CleanGroup(click.Group):
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each summary is the whole first sentence, where click would cut what does not fit on a line."""
+        with formatter.section("Commands"):
+            names = self.list_commands(ctx)
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in names])
+
     def invoke(self, ctx: click.Context) -> Any:
         _print_anywhere()
         try:

@@ -24,7 +24,7 @@ from infogain.recipe import Recipe
 @FILE
 @settings_flags
 def infill(texts: tuple[str, ...], source: Source, file: Path | None, settings: Settings) -> None:
-    """Fill the holes of a text: [MASK] is one token, [MASK:8] eight.
+    """Fill the holes of a text. [MASK] is one token, [MASK:8] eight.
 
     \b
     Examples:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from infogain.alphabet import FILE, Alphabet
 from infogain.cli.layout import plain_table
+from infogain.cli.model import REVISION_HELP
 from infogain.cli.terminal import Terminal
 from infogain.errors import InfoGainError
 from infogain.generate import BLOCK
@@ -38,9 +39,9 @@ Parts = Callable[[int], dict[str, int]]  # bytes of a number -> what takes how m
 
 @click.command()
 @click.argument("checkpoint")
-@click.option("--revision", help="of a hub id: branch, tag or commit")
+@click.option("--revision", help=REVISION_HELP)
 def inspect(checkpoint: str, revision: str | None) -> None:
-    """Say what a checkpoint is, what memory it needs, and whether it fits the card present.
+    """Say what a checkpoint is, and whether it fits the memory.
 
     Weights are not loaded. Of a hub id only the small files are fetched.
 

@@ -24,6 +24,7 @@ CACHE_HELP = (
     "block-causal models and masked LMs take none of these"
 )
 REFRESH_HELP = "blocks opened from one reading of the whole row, with --cache dual or prefix; unset: 1, the most exact"
+REVISION_HELP = "of a hub id: branch, tag or commit; unset: its main branch"
 DEFAULT = "zoo:tiny-reason"
 ANY_MODEL = "folder, hub id, or the small model that comes with the package"
 CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
@@ -33,8 +34,13 @@ FLAGS = [
     click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
     click.option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP),
     click.option("--engine", metavar=f"[{'|'.join(ENGINES)}]", help="how a GPU is driven; unset: graphs there"),
-    click.option("--ceiling", type=float, metavar="GIB", help="memory a forward's activations and logits may take"),
-    click.option("--revision", help="of a hub id: branch, tag or commit"),
+    click.option(
+        "--ceiling",
+        type=float,
+        metavar="GIB",
+        help="memory a forward's activations and logits may take; unset: all they need",
+    ),
+    click.option("--revision", help=REVISION_HELP),
 ]
 
 

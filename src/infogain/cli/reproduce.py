@@ -38,7 +38,9 @@ SEEDS = 5  # the paper's runs
 @click.command()
 @click.argument("title", metavar="TABLE")
 @model_flags
-@click.option("--only", multiple=True, metavar="ROW", help="row, sampler or task: k1-info-gain, k2-*, entropy, gsm8k")
+@click.option(
+    "--only", multiple=True, metavar="ROW", help="row, sampler or task: k1-info-gain, k2-*, entropy, gsm8k; unset: all"
+)
 @click.option("--beside", metavar="NAME", help="whose numbers to compare with; unset: told by the model's name")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="folder with the benchmarks' own files")
 @click.option("--runs", type=FOLDER, default=Path("runs"), show_default=True, help="folder of the evaluations")
@@ -62,7 +64,7 @@ def reproduce(
     frequencies: str | None,
     allow_unsafe: bool,
 ) -> None:
-    """Make a TABLE of the paper again: table2 (Dream), table3 (SDAR, TraDo).
+    """Make a table of the paper again. TABLE is table2 (Dream) or table3 (SDAR, TraDo).
 
     Each cell is a run of the evaluation kit: the same command goes on where it was interrupted. Our numbers are set
     beside the paper's and written as TABLE.md, .json, .tex and .html. A model of the zoo is asked the zoo's own tasks,

@@ -35,7 +35,7 @@ NARROW = ("pass@1", "95 %", "texts", "H̃")
 def results(
     names: tuple[str, ...], runs: Path, kind: str | None, right: bool | None, limit: int | None, out: Path | None
 ) -> None:
-    """List runs; of two, what changed from the first to the second; of one, its texts.
+    """List runs, compare two, or show the texts of one.
 
     A RUN is its folder, or any part of its name that no other run in --runs has, such as the signs the list shows. Two
     runs are compared over the problems and seeds both have, by a paired bootstrap over problems.

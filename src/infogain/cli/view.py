@@ -20,11 +20,13 @@ from infogain.trace import Trace
 @click.argument(
     "paths", metavar="TRACE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option("--toy", metavar="NAME", help="toy the traces are of: shows its signs in place of token ids")
+@click.option(
+    "--toy", metavar="NAME", help="toy the traces are of: shows its signs; unset: the words it carries, or ids"
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="page to write  [default: TRACE.html]")
 @click.option("--open/--no-open", "show", default=False, help="open the page in a browser")
 def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, show: bool) -> None:
-    """Write a page that replays traces in any browser, with nothing fetched from elsewhere.
+    """Write a page that replays traces in any browser. Nothing is fetched from elsewhere.
 
     Several traces are played side by side, step by step together.
 

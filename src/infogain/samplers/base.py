@@ -67,8 +67,10 @@ class Drawing(Sampler):
     """A sampler that draws its tokens at a temperature."""
 
     tau_token: float = option(0.7, "token temperature; 0 takes the most likely token", low=0)
-    top_k: int | None = option(None, "draw among the k most likely tokens only", low=1)
-    top_p: float | None = option(None, "draw among the fewest tokens that hold this probability", above=0, high=1)
+    top_k: int | None = option(None, "draw among the k most likely tokens only; unset: among all", low=1)
+    top_p: float | None = option(
+        None, "draw among the fewest tokens that hold this probability; unset: all", above=0, high=1
+    )
 
     def draw(self, z: State, n: int = 1) -> Tensor:
         """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""

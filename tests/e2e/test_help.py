@@ -1,0 +1,46 @@
+"""What `--help` says: whole summaries, and for every option what holds where it is not given."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from infogain.cli import main
+from infogain.options import fields
+from infogain.samplers import SAMPLERS
+from tests.e2e.test_cli import ok
+
+
+@pytest.mark.parametrize("columns", [50, 60, 80, 120])
+def test_no_summary_is_cut(columns: int) -> None:
+    text = ok("--help", env={"COLUMNS": str(columns)}).split("Commands:")[1]
+    assert "..." not in text
+    for command in main.commands.values():
+        first = " ".join((command.help or "").split()).split(". ")[0]
+        assert first in " ".join(text.split())
+
+
+def test_at_80_columns_every_command_has_one_line() -> None:
+    lines = ok("--help").split("Commands:\n")[1].splitlines()
+    assert [line.split()[0] for line in lines] == sorted(main.commands)
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_every_option_says_what_holds_without_it(name: str) -> None:
+    """But for those that name files and those that may be given many times, whose absence says itself."""
+    command = main.commands[name]
+    context = click.Context(command, info_name=name)
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.hidden or option.is_flag or option.multiple:
+            continue
+        _, words = option.get_help_record(context) or ("", "")
+        said = any(word in words for word in ("default:", "unset:", "required"))
+        assert said or isinstance(option.type, click.Path), f"{option.opts[0]}: {words}"
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_a_samplers_defaults_are_those_it_has(name: str) -> None:
+    text = " ".join(ok("generate", "--help").split()).replace("- ", "-")
+    for field in fields(SAMPLERS[name]).values():
+        if "unset" not in field.metadata["help"]:
+            assert f"{field.metadata['help']}; unset: {field.default}".replace("- ", "-") in text
