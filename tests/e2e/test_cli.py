@@ -82,7 +82,10 @@ def test_the_table_of_samplers_fits_80_columns() -> None:
     assert max(map(len, lines)) <= 80 + 2  # H̃ is two characters in one column
     assert "…" not in "".join(lines)
     for name in SAMPLERS:
-        row = next(line for line in lines if line.startswith(name + " "))
+        words, row = (line for line in lines if line.startswith(name + " "))
+        assert SAMPLERS[name].purpose.strip()
+        assert words.split(maxsplit=1)[1].strip() == SAMPLERS[name].purpose
+        assert SAMPLERS[name].purpose in ok("samplers", name)
         assert SAMPLERS.make(name).criteria in row
         assert row.split()[-2:] == [
             "yes" if SAMPLERS[name].greedy else "no",

@@ -37,10 +37,19 @@ def samplers(name: str | None) -> None:
     """
     console = Terminal()
     if name is None:
-        console.print(unified_view())
+        console.print(purposes(), "", unified_view(), sep="\n")
         console.print(EXPLAINED)
     else:
         _show(console, name)
+
+
+def purposes() -> Table:
+    table = plain_table()
+    table.add_column("sampler", no_wrap=True, style="bold")
+    table.add_column("for")
+    for name in SAMPLERS:
+        table.add_row(name, SAMPLERS[name].purpose)
+    return table
 
 
 def unified_view() -> Table:
@@ -60,7 +69,8 @@ def _show(console: Console, name: str) -> None:
     sampler = SAMPLERS.make(name)
     console.print(Text(sampler.name, "bold"))
     console.print(_flowing(inspect.getdoc(sampler) or ""))
-    console.print(f"\nmaximises    {sampler.criteria}")
+    console.print(f"\nfor          {sampler.purpose}")
+    console.print(f"maximises    {sampler.criteria}")
     console.print(f"sensitivity  {sampler.sensitivity} (to temperature)")
     console.print(f"greedy       {_yes(sampler.greedy)}")
     console.print(f"adaptive     {_yes(sampler.adaptive)}\n")

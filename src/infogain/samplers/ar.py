@@ -17,6 +17,7 @@ from infogain.state import State
 class AR(Greedy):
     """Sec. 3.1, the autoregressive baseline: φ = −ℓ."""
 
+    purpose: ClassVar[str] = "left to right, as an autoregressive model writes"
     criteria: ClassVar[str] = "−Σ ℓ"
     greedy: ClassVar[bool] = False
 

@@ -23,6 +23,7 @@ FEW, MANY = 512, 4096  # numbers of noise: where a step needs but few, those of 
 class Sampler(Options):
     """Table 6: expand (`propose`) → evaluate (the loop) → select (`score`)."""
 
+    purpose: ClassVar[str] = ""  # in words, what one would take it for
     criteria: ClassVar[str] = ""  # what it maximises at each step
     sensitivity: ClassVar[str] = "–"  # to temperature, where the paper says
     greedy: ClassVar[bool] = True  # chooses positions by immediate certainty alone

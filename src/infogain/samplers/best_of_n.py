@@ -17,6 +17,7 @@ from infogain.state import Candidates, State
 class BestOfN(Sampler):
     """Fig. 4, the baseline: N decodes of each prompt side by side, least H̃ wins."""
 
+    purpose: ClassVar[str] = "best of n whole decodes with another sampler, by H̃"
     criteria: ClassVar[str] = "−H̃ over n decodes of the base"
     greedy: ClassVar[bool] = False
 

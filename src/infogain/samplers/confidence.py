@@ -18,6 +18,7 @@ from infogain.state import State
 class Confidence(Greedy):
     """Eq. 7: φ = max_v p(v). With of='drawn', p of the token that was drawn, as MaskGIT and LLaDA code it."""
 
+    purpose: ClassVar[str] = "likeliest token first: cheap, the usual choice (LLaDA)"
     criteria: ClassVar[str] = "Σ_A max p"
     sensitivity: ClassVar[str] = "High"
 

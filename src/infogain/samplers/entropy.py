@@ -17,6 +17,7 @@ from infogain.state import State
 class Entropy(Greedy):
     """Eq. 8: φ = −H_ℓ(z)."""
 
+    purpose: ClassVar[str] = "least uncertain position first: cheap, greedy (Dream)"
     criteria: ClassVar[str] = "−Σ_A H"
     sensitivity: ClassVar[str] = "High"
 

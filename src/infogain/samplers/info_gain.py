@@ -20,6 +20,7 @@ from infogain.state import Candidates, State
 class InfoGain(LookAhead):
     """Listing 1: N candidates in one batched forward, keep argmax J (Eq. 5)."""
 
+    purpose: ClassVar[str] = "the default: looks a step ahead and weighs what stays uncertain"
     criteria: ClassVar[str] = "IG(a; z) − Σ_A H"
     sensitivity: ClassVar[str] = "Low"
     presets: ClassVar[Mapping[str, Plain]] = {

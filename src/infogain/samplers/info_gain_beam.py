@@ -23,6 +23,7 @@ class InfoGainBeam(InfoGain):
     The final answer is the hypothesis of least H̃.
     """
 
+    purpose: ClassVar[str] = "info-gain over several hypotheses at once, for more memory"
     criteria: ClassVar[str] = "−(H̃ + 𝓗(z′))"
     sensitivity: ClassVar[str] = "–"
     presets: ClassVar[Mapping[str, Plain]] = {}  # those of the sampler were chosen without a beam

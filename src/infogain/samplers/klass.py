@@ -25,6 +25,7 @@ class KLASS(Greedy):
     whose drawn token's probability exceeds `threshold`, however many; where none is, the K most confident.
     """
 
+    purpose: ClassVar[str] = "confidence, of positions whose prediction has settled first"
     criteria: ClassVar[str] = "Σ_A (max p + 1[KL < ε])"
     sensitivity: ClassVar[str] = "High"
 

@@ -18,6 +18,7 @@ from infogain.state import Candidates, State, only, total
 class LookUM(LookAhead):
     """Eq. 13: the mean certainty of the positions still masked in z′; with metric='entropy', −𝓗(z′)."""
 
+    purpose: ClassVar[str] = "looks ahead without counting the step's own price: to compare"
     criteria: ClassVar[str] = "mean of φ over M′"
     sensitivity: ClassVar[str] = "Moderate"
 

@@ -17,6 +17,7 @@ from infogain.state import State
 class Margin(Greedy):
     """Eq. 9: φ = p_top1 − p_top2."""
 
+    purpose: ClassVar[str] = "clearest winner over the runner-up first: cheap, greedy"
     criteria: ClassVar[str] = "Σ_A (p_top1 − p_top2)"
     sensitivity: ClassVar[str] = "High"
 

@@ -17,6 +17,7 @@ from infogain.state import Candidates, State
 class Uniform(Drawing):
     """Eq. 6: φ = ε, ε ~ U(0, 1)."""
 
+    purpose: ClassVar[str] = "random order: at temperature 1 the model's own distribution"
     criteria: ClassVar[str] = "–"
     sensitivity: ClassVar[str] = "High"
     greedy: ClassVar[bool] = False
