@@ -270,13 +270,6 @@ def test_names_that_are_unknown_say_so(tmp_path: Path) -> None:
     assert all(name in shown for name in STUDIES)
 
 
-def test_large_files_are_known_by_their_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Subject(folder).fingerprint
-    monkeypatch.setattr("infogain.evals.fingerprint.WHOLE", 100)
-    monkeypatch.setattr("infogain.evals.fingerprint.END", 50)
-    assert Subject(folder).fingerprint != whole
-
-
 def test_the_results_page_is_what_the_numbers_say(out: Path, tmp_path: Path) -> None:
     assert "No full-size results" in build(tmp_path)
     assert "No study has been run" in save_report(tmp_path).read_text()
