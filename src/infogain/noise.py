@@ -16,7 +16,7 @@ from torch import Tensor
 from infogain import kernels
 
 # One stream per purpose, so that two purposes never share a number.
-TOKEN, POSITION, UNIFORM, ORDER, COPY, PLACE, ROW = range(7)
+TOKEN, POSITION, UNIFORM, ORDER, COPY, PLACE, ROW, REPEAT = range(8)
 
 FEW = 64  # seeds whose part of the hash is kept
 
@@ -109,3 +109,8 @@ def row_seeds(seed: int, rows: int) -> list[int]:
     """One seed per row from the one seed of a decode."""
     base = torch.tensor(seed, dtype=torch.int64)
     return [int(h) for h in hashed(base, ROW, torch.arange(rows))]
+
+
+def repeat_seed(seed: int, number: int) -> int:
+    """The seed of a decode's repetition, a hash of the pair: no two pairs share one. Number 0 is the decode itself."""
+    return int(fork(torch.tensor(seed, dtype=torch.int64), REPEAT, torch.tensor(number)))

@@ -103,9 +103,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_remembered(folder: Path, mo
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff\0", b"[" * 100_000, "flipped", "shorter"])
-def test_a_damaged_cache_costs_time_only(
-    folder: Path, damage: bytes | str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_cache_costs_time_only(folder: Path, damage: bytes | str, monkeypatch: pytest.MonkeyPatch) -> None:
     done, right = reads(monkeypatch), fingerprint(folder)
     (entry,) = entries(folder)
     if isinstance(damage, str):
@@ -168,7 +166,12 @@ def test_every_file_of_a_tokenizer_counts_and_no_other(family: str, tmp_path: Pa
         (folder / name).write_text("{}")
     assert tokenizer_fingerprint(folder) == before
     names = {
-        "llada": ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "additional_chat_templates/x.jinja"],
+        "llada": [
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "chat_template.jinja",
+            "additional_chat_templates/x.jinja",
+        ],
         "dream": ["vocab.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "tokenizer.model"],
     }
     seen = {before}

@@ -127,9 +127,11 @@ def test_whose_numbers_are_compared_is_told_by_the_name_or_said() -> None:
         three.beside("./mine", "trad")
 
 
-def found_for(table: PaperTable, tasks: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A record in which every cell is right half of the time, with H̃ = 10."""
-    numbers = {"accuracy": 0.5, "accuracy_95": [0.4, 0.6], "entropy": 10.0}
+def found_for(
+    table: PaperTable, tasks: dict[str, str], monkeypatch: pytest.MonkeyPatch, lines: int = 20
+) -> dict[str, Any]:
+    """A record in which every cell is right half of the time, with H̃ = 10, and has so many of its 20 texts."""
+    numbers = {"accuracy": 0.5, "accuracy_95": [0.4, 0.6], "entropy": 10.0, "lines": lines, "wanted": 20}
     monkeypatch.setattr(reproduce, "_numbers", lambda cell, runs: numbers)
     asked = {"model": {"name": "m"}, "protocol": {"seeds": 5}}
     cells = [
@@ -172,6 +174,13 @@ def test_stand_ins_are_labelled_and_their_height_is_not_compared(monkeypatch: py
     assert found["rows"][0]["difference"] == {}
     assert "Sudoku (zoo:sudoku)" in table_of(found).columns
     assert any("not the height" in note for note in notes(found))
+
+
+def test_a_cell_that_lacks_texts_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = TABLES["table2"].only(["k1-info-gain"])
+    said = "Unfinished: k1-info-gain, sudoku has 7 of 20 texts."
+    assert said in notes(found_for(table, {"sudoku": "sudoku"}, monkeypatch, lines=7))
+    assert said not in notes(found_for(table, {"sudoku": "sudoku"}, monkeypatch))
 
 
 def test_a_table_nobody_made_is_named() -> None:

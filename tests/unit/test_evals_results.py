@@ -12,10 +12,10 @@ import pytest
 
 import infogain
 from infogain.errors import InputError
-from infogain.evals.compare import compare, differences, paired_bootstrap
+from infogain.evals.compare import compare, differences, paired_bootstrap, unfinished
 from infogain.evals.page import ROOM, in_order, run_page, table_page
 from infogain.evals.runs import Run
-from infogain.evals.tables import Table, as_html, as_latex, as_markdown, listing
+from infogain.evals.tables import FORMATS, Table, as_html, as_latex, as_markdown, listing
 from infogain.samplers import make
 
 HOSTILE = (
@@ -25,7 +25,7 @@ HOSTILE = (
 
 def about(task: str = "t", sampler: str = "entropy", **more: Any) -> dict[str, Any]:
     return {
-        "version": 1,
+        "version": 2,
         "task": task,
         "model": {"name": "zoo:tiny-reason", "fingerprint": "f"},
         "protocol": {"style": "infill", "shots": 0, "seeds": 1},
@@ -100,7 +100,7 @@ def test_the_bootstrap_has_the_width_that_is_known() -> None:
     ("told", "said"),
     [
         ({"task": "u"}, "the task is t and u"),
-        ({"data": {"fingerprint": "e"}}, "items is d and e"),
+        ({"data": {"fingerprint": "e", "items": 4}}, "items is d and e"),
     ],
 )
 def test_different_problems_are_not_compared(told: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -118,7 +118,19 @@ def test_a_listing_has_a_row_for_each_run_even_an_empty_one(tmp_path: Path) -> N
     assert table.columns[:6] == ["run", "task", "model", "sampler", "K", "pass@1"]
     full, empty = table.rows
     assert full[:6] == ["123456", "t", "zoo:tiny-reason", "entropy", "1", "50.0"]
-    assert empty[5:] == ["–"] * 8
+    assert full[7] == "2 of 4"
+    assert empty[5:] == ["–", "–", "0 of 4", *["–"] * 5]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_an_unfinished_run_says_so_wherever_it_is_listed(kind: str, tmp_path: Path) -> None:
+    part = run_of(tmp_path / "t-part", [line(str(i), 1) for i in range(3)])
+    whole = run_of(tmp_path / "t-whole", [line(str(i), 1) for i in range(4)])
+    assert "3 of 4" in FORMATS[kind](listing([part, whole]))
+    assert "of" not in listing([whole]).rows[0][listing([whole]).columns.index("texts")]
+    assert "3 of 4" in run_page(part, part.items())
+    assert unfinished(part, whole) == ["the first run is unfinished: 3 of 4 texts"]
+    assert unfinished(whole, whole) == []
 
 
 def test_latex_takes_no_sign_for_a_command() -> None:

@@ -62,8 +62,15 @@ def test_row_seeds_differ_between_rows_and_decodes() -> None:
     assert noise.row_seeds(3, 5) == noise.row_seeds(3, 9)[:5]
 
 
+def test_repetitions_of_different_decodes_never_share_a_seed() -> None:
+    seeds = [noise.repeat_seed(seed, number) for seed in (-(2**63), *range(-20, 20), 2**63 - 1) for number in range(20)]
+    assert len(set(seeds)) == len(seeds)
+    assert [noise.repeat_seed(seed, 0) for seed in (-3, 0, 7)] == [-3, 0, 7]
+
+
 def test_every_purpose_has_a_stream_of_its_own() -> None:
-    streams = (noise.TOKEN, noise.POSITION, noise.UNIFORM, noise.ORDER, noise.COPY, noise.PLACE, noise.ROW)
+    names = ("TOKEN", "POSITION", "UNIFORM", "ORDER", "COPY", "PLACE", "ROW", "REPEAT")
+    streams = [getattr(noise, name) for name in names]
     assert len(set(streams)) == len(streams)
 
 

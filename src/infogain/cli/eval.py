@@ -17,7 +17,7 @@ from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.evaluate import Plan, check, default_for, evaluate, prepare
-from infogain.evals.fingerprint import fingerprint
+from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
 from infogain.evals.protocol import STYLES
 from infogain.evals.runs import Run
 from infogain.evals.tables import listing
@@ -101,11 +101,9 @@ def describe(model: TextModel) -> Plain:
     """The model in run.json: all that decides its texts. What was left to a default is as if it had been asked for."""
     made = model.provenance
     decides: Plain = {key: made[key] for key in ("dtype", "cache", "refresh", "revision") if key in made}
-    return {
-        "name": made["model"],
-        "fingerprint": fingerprint(find_checkpoint(made["model"], model.revision)),
-        **decides,
-    }
+    folder = find_checkpoint(made["model"], model.revision)
+    prints = {"fingerprint": fingerprint(folder), "tokenizer": tokenizer_fingerprint(folder)}
+    return {"name": made["model"], **prints, **decides}
 
 
 def plan_for(

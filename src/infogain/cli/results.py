@@ -12,7 +12,7 @@ from infogain.cli.layout import in_terminal
 from infogain.cli.output import check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
-from infogain.evals.compare import Change, Comparison, compare, differences
+from infogain.evals.compare import Change, Comparison, compare, differences, unfinished
 from infogain.evals.page import in_order, prompt_text, run_page, trace_path, view_command
 from infogain.evals.runs import RUN, Run, list_runs
 from infogain.evals.tables import FORMATS, Table, listing
@@ -98,7 +98,7 @@ def show_comparison(console: Console, first: Run, second: Run, kind: str | None)
     say()
     show(console, changes(found), kind)
     say()
-    for line in [*verdicts(found), *differences(first.about, second.about)]:
+    for line in [*verdicts(found), *unfinished(first, second), *differences(first.about, second.about)]:
         console.print(line, soft_wrap=True)
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from infogain.evals.page import table_page
-from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, in_markdown, kept
+from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, extent, in_markdown, kept
 from infogain.options import Plain
 
 STANDS_IN = "Tasks of the zoo stand in for the paper's: the order of samplers may be compared, not the height."
@@ -44,7 +44,14 @@ def notes(found: Plain) -> list[str]:
         said.append(f"Paper: {found['beside']}; its Avg. and H̃ are over all of its columns.")
     if any(column["asked"] not in (None, column["task"]) for column in found["columns"]):
         said.append(STANDS_IN)
+    said += [f"Unfinished: {name} has {texts} texts." for name, texts in _unfinished(found).items()]
     return [*said, *(f"Not asked: {column['unfit']}" for column in found["columns"] if column["unfit"])]
+
+
+def _unfinished(found: Plain) -> dict[str, str]:
+    """Cells that lack texts, by row and task."""
+    cells = {f"{row['row']}, {task}": cell for row in found["rows"] for task, cell in row["cells"].items()}
+    return {name: extent(cell) for name, cell in cells.items() if cell["lines"] < cell["wanted"]}
 
 
 def save(found: Plain, folder: Path) -> list[Path]:

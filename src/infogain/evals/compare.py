@@ -10,8 +10,9 @@ import torch
 
 from infogain import noise
 from infogain.errors import InputError
+from infogain.evals.lines import key_of
 from infogain.evals.numbers import mean
-from infogain.evals.runs import Run
+from infogain.evals.runs import Run, wanted
 from infogain.evals.summary import by_problem
 from infogain.options import Plain
 
@@ -48,7 +49,7 @@ class Comparison:
 def compare(first: Run, second: Run) -> Comparison:
     """Paired: only problems and seeds that both runs have."""
     check_same(first.about, second.about)
-    one, two = ({(line["key"]["item"], line["key"]["seed"]): line for line in run.items()} for run in (first, second))
+    one, two = ({key_of(line): line for line in run.items()} for run in (first, second))
     shared = [key for key in one if key in two]
     if not shared:
         raise InputError("two runs are compared over the problems both have finished; they have none in common.")
@@ -79,6 +80,12 @@ def differences(first: Plain, second: Plain) -> list[str]:
     flat, other = _flat(one), _flat(two)
     names = [name for name in {**flat, **other} if flat.get(name) != other.get(name)]
     return [f"{name.partition('.')[2]}: {flat.get(name, 'unset')} → {other.get(name, 'unset')}" for name in names]
+
+
+def unfinished(first: Run, second: Run) -> list[str]:
+    """Which of two runs lacks texts that were asked for."""
+    counts = [(name, len(run.items()), wanted(run.about)) for name, run in (("first", first), ("second", second))]
+    return [f"the {name} run is unfinished: {done} of {texts} texts" for name, done, texts in counts if done < texts]
 
 
 def paired_bootstrap(values: Sequence[float], resamples: int = RESAMPLES) -> tuple[float, float]:

@@ -9,17 +9,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from infogain.decode import Observer
-from infogain.errors import UnfitModel
+from infogain.errors import InputError, UnfitModel
 from infogain.evals.bypass import BypassCount
 from infogain.evals.desk import Came, Desk
+from infogain.evals.fingerprint import content_fingerprint
 from infogain.evals.protocol import Protocol
 from infogain.evals.runs import VERSION, Run, hash_of, run_name
-from infogain.evals.task import Item, Task
+from infogain.evals.task import Item, Shot, Task
 from infogain.generate import default_recipe, stream
 from infogain.job import Job, completions, infills
-from infogain.noise import row_seeds
+from infogain.noise import repeat_seed, row_seeds
 from infogain.options import Plain
 from infogain.recipe import Recipe
+from infogain.samplers.frequencies import find_table
 from infogain.text import TextModel
 from infogain.trace import StepEvent
 
@@ -95,29 +97,68 @@ def prepare(
         raise UnfitModel(f"{described['name']} cannot be asked {task.name}: {reason}")
     task.demand()
     source, every = task.items(data)
-    items = every[: protocol.limit]
-    seeds = [row_seeds(recipe.seed + seed, len(every)) for seed in range(protocol.seeds)]
+    items, free = every[: protocol.limit], task.free_examples(every)
+    job = pose(task, model, items, free, protocol)
+    seeds = [row_seeds(repeat_seed(recipe.seed, number), len(every)) for number in range(protocol.seeds)]
     about = {
         "version": VERSION,
         "task": task.name,
         "model": described,
         "protocol": protocol.plain(),
-        "recipe": recipe.plain(),
-        "recipe_hash": hash_of(recipe.plain()),
-        "data": {"source": source, "fingerprint": hash_of([vars(item) for item in every]), "items": len(every)},
+        **about_recipe(recipe),
+        "data": {
+            "source": source,
+            "fingerprint": hash_of([vars(item) for item in every]),
+            "prompts": hash_of([_rows(task, model, every, free, protocol), _stops(task, protocol)]),
+            "items": len(every),
+        },
         "provenance": model.provenance,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return Plan(task, model, items, pose(task, model, items, every, protocol), seeds, protocol, recipe, about)
+    return Plan(task, model, items, job, seeds, protocol, recipe, about)
 
 
-def pose(task: Task, model: TextModel, items: list[Item], every: list[Item], protocol: Protocol) -> Job:
-    """A row for each item, its examples before it."""
-    free = task.free_examples(every)
+def about_recipe(recipe: Recipe) -> Plain:
+    """The recipe in run.json. Of pc's table the content counts, whatever its file is called."""
+    settings = recipe.plain()
+    tables = [content_fingerprint(find_table(name)) for name in _named_tables(settings)]
+    return {"recipe": settings, "recipe_hash": hash_of(settings), "frequencies": tables[0] if tables else None}
+
+
+def _named_tables(settings: Plain) -> Iterator[str]:
+    """The frequency tables of a sampler, or of the one that it repeats."""
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _named_tables(value)
+        elif name == "frequencies" and value is not None:
+            yield value
+
+
+def pose(task: Task, model: TextModel, items: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> Job:
+    """A row for each item, with examples of the free ones before it."""
     prompts = [task.build(item, task.shots_for(item, free, protocol.shots), protocol.style) for item in items]
     if protocol.style == "infill":
         return infills(model, [str(prompt) for prompt in prompts])
     return completions(model, prompts, protocol.length, chat=protocol.style == "chat")
+
+
+def _rows(
+    task: Task, model: TextModel, every: Sequence[Item], free: Sequence[Shot], protocol: Protocol
+) -> list[list[int] | None]:
+    """Token ids of all items as they are posed; None for one that cannot be, such as one that is too long: no run of
+    this kind will ever hold it.
+    """
+    rows: list[list[int] | None] = []
+    for item in every:
+        try:
+            rows += pose(task, model, [item], free, protocol).rows
+        except InputError:
+            rows.append(None)
+    return rows
+
+
+def _stops(task: Task, protocol: Protocol) -> tuple[str, ...]:
+    return task.stops if protocol.style == "plain" else ()
 
 
 def evaluate(
@@ -158,7 +199,7 @@ def _decode(
             observe(event)
 
     seeds = [plan.seeds[seed][i] for seed, i in piece]
-    stops = plan.task.stops if plan.protocol.style == "plain" else ()
+    stops = _stops(plan.task, plan.protocol)
     for at, text in stream(plan.model, plan.part(piece), plan.recipe, stops, seeds, batch_size, watch, traces):
         seconds = time.perf_counter() - began
         choices, bypassed = count.take(text.seed)

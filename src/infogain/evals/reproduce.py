@@ -8,10 +8,11 @@ from pathlib import Path
 
 from infogain.alphabet import Alphabet
 from infogain.errors import UnfitModel
-from infogain.evals.evaluate import Plan, prepare
+from infogain.evals.evaluate import Plan, about_recipe, prepare
+from infogain.evals.lines import key_of
 from infogain.evals.numbers import mean
 from infogain.evals.paper import Column, PaperTable, Row
-from infogain.evals.runs import Run, hash_of
+from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.task import Task
 from infogain.evals.tasks import load_task
@@ -70,8 +71,7 @@ def _plan(column: Column, row: Row, setting: Setting) -> Plan:
 def _with(plan: Plan, row: Row, column: Column, setting: Setting) -> Plan:
     """The same problems, posed alike, for this row's recipe: its seed is the same, so the seeds of items are."""
     recipe = recipe_of(row, column, setting, stops=plan.protocol.style != "infill")
-    about = {**plan.about, "recipe": recipe.plain(), "recipe_hash": hash_of(recipe.plain())}
-    return replace(plan, recipe=recipe, about=about)
+    return replace(plan, recipe=recipe, about={**plan.about, **about_recipe(recipe)})
 
 
 def recipe_of(row: Row, column: Column, setting: Setting, stops: bool) -> Recipe:
@@ -121,7 +121,6 @@ def _row(table: PaperTable, row: Row, cells: Sequence[Cell], beside: str | None,
 
 def _numbers(cell: Cell, runs: Path) -> Plain:
     """Of what was asked for alone: the run may hold more of it."""
-    ids, seeds = {item.id for item in cell.plan.items}, range(cell.plan.protocol.seeds)
-    lines = Run(runs / cell.plan.name).items()
-    mine = [line for line in lines if line["key"]["item"] in ids and line["key"]["seed"] in seeds]
-    return {"run": cell.plan.name, "recipe": cell.plan.recipe.plain(), **summary(mine)}
+    asked = cell.plan.keys
+    lines = [line for line in Run(runs / cell.plan.name).items() if key_of(line) in asked]
+    return {"run": cell.plan.name, "recipe": cell.plan.recipe.plain(), "wanted": len(asked), **summary(lines)}

@@ -3,10 +3,13 @@
 RUNS_DIR/NAME/run.json     what was asked:
     version       of this layout
     task          its name
-    model         name, fingerprint, and how it was loaded, as resolved: dtype, cache, refresh; revision where given
+    model         name, fingerprint (of configuration and weights), tokenizer (a fingerprint of its files), and how it
+                  was loaded, as resolved: dtype, cache, refresh; revision where given
     protocol      how it was posed: shots, style, length; how much of it: seeds, limit (none: all items)
     recipe        all settings of the decode; recipe_hash is their hash
-    data          source, and fingerprint of the items; items is how many there are
+    frequencies   hash of the content of pc's table; null where the recipe names none
+    data          source, and fingerprint of the items; prompts is a hash of the token ids of all of them as they are
+                  posed, whatever the limit, and of what ends a text; items is how many there are
     provenance    the model and how it ran when the run was begun: also device, engine, versions
     created       when (ISO 8601, UTC)
 RUNS_DIR/NAME/items.jsonl  a line for each item and seed, in the order they were finished:
@@ -23,33 +26,64 @@ RUNS_DIR/NAME/items.jsonl  a line for each item and seed, in the order they were
     finish        why it ended: "eos", "stop" or "length"
     trace         path of its trace within the run's folder, where traces were asked for
 RUNS_DIR/NAME/traces/      those traces
+RUNS_DIR/NAME/items.bad    lines that could not be read, moved here by the next process that writes
 RUNS_DIR/NAME/lock         held by the one process that writes; the system lets go of it when that process dies
 
 A line is appended whole as soon as its text is scored. What a killed process left half written is cut off by the next
-one that writes and passed over by those that read. A second writer is refused rather than let in: it would decode what
-the first one is about to. NAME ends in a hash of all that decides the texts, so that another recipe is another run;
-seeds and limit say how much of it is wanted and are left out of the hash, so that a run can grow.
+one that writes and passed over by those that read. A line that cannot be read is reported and passed over, and decoded
+again by the next process that writes; of two lines for one item and seed the first counts. A second writer is refused
+rather than let in: it would decode what the first one is about to. NAME ends in a hash of all that decides the texts,
+so that another recipe is another run; seeds and limit say how much of it is wanted and are left out of the hash, so
+that a run can grow. Runs of version 1 lack tokenizer, frequencies and prompts: they can be read, and are never gone on
+with.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from infogain.errors import InputError
+from infogain.evals.lines import (
+    TABLE,
+    TEXT,
+    WHOLE,
+    BadLine,
+    Key,
+    Rule,
+    check,
+    key_of,
+    or_null,
+    read_lines,
+    set_aside,
+)
 from infogain.options import Plain
 
-VERSION = 1
-RUN, ITEMS, LOCK, TRACES = "run.json", "items.jsonl", "lock", "traces"
+LOG = logging.getLogger("infogain")
+VERSION, READABLE = 2, (1, 2)
+RUN, ITEMS, BAD, LOCK, TRACES = "run.json", "items.jsonl", "items.bad", "lock", "traces"
+FEW = 5  # bad lines that are named one by one
 EXTENT = ("seeds", "limit")  # of a protocol: how much is wanted, not what
+FIELDS: dict[str, Rule] = {  # of run.json, without which a run can be neither listed nor compared
+    "task": TEXT,
+    "model.name": TEXT,
+    "protocol.seeds": WHOLE,
+    "protocol.limit?": or_null(WHOLE),
+    "recipe.sampler.name": TEXT,
+    "recipe.schedule": TABLE,
+    "data.fingerprint": TEXT,
+    "data.items": WHOLE,
+    "created": TEXT,
+}
 
 
 @dataclass(frozen=True)
@@ -57,13 +91,15 @@ class Run:
     """A run's folder. Reading takes no lock, and may be done while it is written."""
 
     folder: Path
+    _told: set[str] = field(default_factory=set, compare=False, repr=False)  # each fault is reported once
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
         """One that exists, to be read."""
         run = cls(Path(folder))
-        if run.about.get("version") != VERSION:
-            raise InputError(f"{run.folder / RUN} must be of version {VERSION}; got {run.about.get('version')!r}.")
+        if (version := run.about.get("version")) not in READABLE:
+            known = " or ".join(map(str, READABLE))
+            raise InputError(f"{run.folder / RUN} must be of version {known}; got {version!r}.")
         return run
 
     @property
@@ -75,26 +111,40 @@ class Run:
         """What run.json holds."""
         path = self.folder / RUN
         try:
-            about = json.loads(path.read_text(encoding="utf-8"))
+            about: Plain = json.loads(path.read_text(encoding="utf-8"))
+            check(about, FIELDS)
         except OSError as error:
             raise InputError(f"a run is a folder with {RUN}; {path}: {error.strerror}.") from error
-        except ValueError as error:
-            raise InputError(f"{path} must be JSON; it is not: {error}.") from error
-        if not isinstance(about, dict):
-            raise InputError(f"{path} must hold a table; got {about!r:.80}.")
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"{path} must be JSON as an evaluation writes it; it is not: {error}. Mend it, or move the folder away."
+            ) from error
         return about
 
     def items(self) -> list[Plain]:
-        """Every finished line, whole ones only."""
-        return [_parse(line, self.folder / ITEMS, number) for number, line in enumerate(self._whole(), 1)]
-
-    def done(self) -> set[tuple[str, int]]:
-        """The items and seeds that are finished."""
-        return {(line["key"]["item"], line["key"]["seed"]) for line in self.items()}
-
-    def _whole(self) -> list[bytes]:
+        """Every finished line, each item and seed once. Lines that cannot be read are reported and left out."""
         path = self.folder / ITEMS
-        return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+        lines = read_lines(path)
+        self._tell_of(lines.bad, "It is left out, and decoded again by the command that made the run.")
+        if lines.repeated:
+            self._tell(f"{path}: {lines.repeated} lines repeat an item and seed; the first of each counts.")
+        return lines.good
+
+    def done(self) -> set[Key]:
+        """The items and seeds that are finished."""
+        return set(map(key_of, read_lines(self.folder / ITEMS).good))
+
+    def _tell_of(self, bad: Sequence[BadLine], outcome: str) -> None:
+        path = self.folder / ITEMS
+        for line in bad[:FEW]:
+            self._tell(f"{path}, line {line.number}: must be a line that an evaluation wrote; {line.why}. {outcome}")
+        if len(bad) > FEW:
+            self._tell(f"{path}: {len(bad) - FEW} more lines like these.")
+
+    def _tell(self, fault: str) -> None:
+        if fault not in self._told:
+            LOG.warning(fault)
+            self._told.add(fault)
 
     @contextmanager
     def writing(self, about: Plain) -> Iterator[Callable[[Plain], None]]:
@@ -102,6 +152,7 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         with _locked(self.folder / LOCK):
             self._keep(about)
+            self._mend()
             with (self.folder / ITEMS).open("ab") as file:
                 file.truncate(_end_of_last_line(self.folder / ITEMS))
 
@@ -110,6 +161,13 @@ class Run:
                     file.flush()
 
                 yield add
+
+    def _mend(self) -> None:
+        """Move lines that cannot be read out of the way, so that what they stood for is decoded again."""
+        path = self.folder / ITEMS
+        if bad := read_lines(path).bad:
+            set_aside(path, bad, self.folder / BAD)
+            self._tell_of(bad, f"It is moved to {BAD}, and decoded again.")
 
     def _keep(self, about: Plain) -> None:
         """Write run.json, or widen the extent of one that is there. It is never half written."""
@@ -131,9 +189,20 @@ def _wider(held: Plain, asked: Plain) -> Plain:
 
 
 def list_runs(folder: str | Path) -> list[Run]:
-    """Every run in a folder, the oldest first."""
-    runs = [Run.open(path.parent) for path in Path(folder).glob(f"*/{RUN}")]
+    """Every run in a folder, the oldest first. One whose run.json cannot be read is reported and left out."""
+    runs = []
+    for path in sorted(Path(folder).glob(f"*/{RUN}")):
+        try:
+            runs.append(Run.open(path.parent))
+        except InputError as error:
+            LOG.warning("left out: %s", error)
     return sorted(runs, key=lambda run: (run.about["created"], run.name))
+
+
+def wanted(about: Plain) -> int:
+    """How many texts a run has once it is finished."""
+    protocol, items = about["protocol"], int(about["data"]["items"])
+    return min(protocol.get("limit") or items, items) * int(protocol["seeds"])
 
 
 def hash_of(value: Any) -> str:
@@ -144,7 +213,15 @@ def hash_of(value: Any) -> str:
 def identity(about: Mapping[str, Any]) -> str:
     """A hash of all that decides what a run's texts are."""
     posed = {name: value for name, value in about["protocol"].items() if name not in EXTENT}
-    return hash_of([about["task"], about["model"], posed, about["recipe"], about["data"]["fingerprint"]])
+    data = [about["data"].get(name) for name in ("fingerprint", "prompts")]
+    decides = [about["task"], about["model"], posed, _without_paths(about["recipe"]), about.get("frequencies"), data]
+    return hash_of([about["version"], *decides])
+
+
+def _without_paths(recipe: Plain) -> Plain:
+    """Settings less the name of pc's table, whose content counts."""
+    settings = {name: value for name, value in recipe.items() if name != "frequencies"}
+    return {name: _without_paths(value) if isinstance(value, dict) else value for name, value in settings.items()}
 
 
 def run_name(about: Mapping[str, Any]) -> str:
@@ -170,16 +247,3 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _end_of_last_line(path: Path) -> int:
     return path.read_bytes().rfind(b"\n") + 1
-
-
-def _parse(line: bytes, path: Path, number: int) -> Plain:
-    try:
-        value = json.loads(line)
-        if not isinstance(value.get("key"), dict):
-            raise ValueError("it has no key")
-    except (ValueError, AttributeError) as error:
-        raise InputError(
-            f"{path}, line {number}: must be a line that an evaluation wrote; it is not: {error}. Remove the line, and "
-            "the same command will decode it again."
-        ) from error
-    return dict(value)

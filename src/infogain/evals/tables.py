@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from infogain.evals.runs import Run
+from infogain.evals.runs import Run, wanted
 from infogain.evals.summary import summary
 from infogain.options import Plain
 
@@ -89,6 +89,13 @@ def kept(model: Plain) -> str:
     return f"{cache}, refresh {refresh}" if refresh > 1 else cache
 
 
+def extent(found: Plain) -> str:
+    """Problems × seeds; of an unfinished run how many of its texts there are."""
+    if found["lines"] < found["wanted"]:
+        return f"{found['lines']} of {found['wanted']}"
+    return f"{found['problems']}×{found['seeds']}"
+
+
 # What can be shown of a run: from what was asked, and from what came of it.
 ASKED: dict[str, Callable[[Run, Plain], str]] = {
     "run": lambda run, about: run.name.rpartition("-")[2][:6],
@@ -103,7 +110,7 @@ SPARED = ("block", "cache")  # where runs do not differ in it
 FOUND: dict[str, Callable[[Plain], str]] = {
     "pass@1": lambda found: percent(found["accuracy"]),
     "95 %": lambda found: "–".join(map(percent, found["accuracy_95"])),
-    "texts": lambda found: f"{found['problems']}×{found['seeds']}",
+    "texts": extent,
     "H̃": lambda found: f"{found['entropy']:.2f}",
     "forwards": lambda found: f"{found['forwards']:.1f}",
     "token-fw": lambda found: f"{found['token_forwards']:.0f}",
@@ -113,7 +120,7 @@ FOUND: dict[str, Callable[[Plain], str]] = {
 
 
 def listing(runs: Iterable[Run], asked: Sequence[str] = tuple(ASKED), found: Sequence[str] = tuple(FOUND)) -> Table:
-    """A row for each run, with these columns; a run without a finished line has no numbers."""
+    """A row for each run, with these columns; one without a finished line has no numbers."""
     runs = list(runs)
     told = [name for name in asked if name not in SPARED or len(runs) == 1 or _differ(runs, name)]
     rows = [_numbers(run, told, found) for run in runs]
@@ -126,6 +133,6 @@ def _differ(runs: Sequence[Run], name: str) -> bool:
 
 def _numbers(run: Run, asked: Sequence[str], found: Sequence[str]) -> list[str]:
     about, lines = run.about, run.items()
-    came = summary(lines) if lines else None
+    came = {"lines": 0, "wanted": wanted(about), **(summary(lines) if lines else {})}
     words = [ASKED[name](run, about) for name in asked]
-    return [*words, *(NONE if came is None else FOUND[name](came) for name in found)]
+    return [*words, *(FOUND[name](came) if lines or name == "texts" else NONE for name in found)]
