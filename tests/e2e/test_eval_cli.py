@@ -17,6 +17,7 @@ from infogain.cli.eval import describe
 from infogain.evals.evaluate import Plan, evaluate
 from infogain.evals.runs import list_runs
 from tests.e2e.test_cli import ok, refused, run
+from tests.parity.checkpoints import write_checkpoint
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,6 +80,77 @@ def test_a_folder_is_one_model_however_it_is_written(monkeypatch: pytest.MonkeyP
     one, two, three = (describe(infogain.load(name)) for name in names)
     assert one == two
     assert one["fingerprint"] == three["fingerprint"]
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """A model that chats, and the benchmark's file beside it."""
+    folder = write_checkpoint(tmp_path / "model", "dream")
+    edit(folder / "config.json", max_position_embeddings=256)
+    (folder / "gsm8k.jsonl").write_text('{"question": "Two?", "answer": "#### 2"}\n' * 2)
+    return folder
+
+
+def edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def evaluated(folder: Path, *flags: object) -> str:
+    """Evaluate one item; the name of the run that is then in the folder for runs beside the model."""
+    runs = folder.parent / "runs"
+    before = {each.name: len(each.items()) for each in list_runs(runs)}
+    asked = ("eval", "gsm8k", "-m", folder, "--data", folder, "--runs", runs, "--device", "cpu")
+    ok(*asked, "--limit", 1, "--seeds", 1, "--length", 4, "--sampler", "entropy", "--block", 4, "-k", 4, *flags)
+    after = {each.name: len(each.items()) for each in list_runs(runs)}
+    assert all(after[name] == lines == 1 for name, lines in before.items())
+    new = set(after) - set(before)
+    return new.pop() if new else ""
+
+
+def test_the_default_cache_and_the_same_one_asked_for_are_one_run(checkpoint: Path) -> None:
+    assert evaluated(checkpoint)
+    assert not evaluated(checkpoint, "--cache", "dual")
+    assert not evaluated(checkpoint, "--cache", "dual", "--refresh", 1)
+    assert not evaluated(checkpoint, "--dtype", "float32")
+    assert evaluated(checkpoint, "--cache", "none")
+    assert evaluated(checkpoint, "--refresh", 2)
+    assert evaluated(checkpoint, "--dtype", "bfloat16")
+
+
+def test_a_model_edited_anywhere_begins_another_run(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(checkpoint.parent / "cache"))
+    monkeypatch.setattr("infogain.evals.fingerprint.SMALL", 1000)
+    assert evaluated(checkpoint, "--style", "plain")
+    assert not evaluated(checkpoint, "--style", "plain")
+    words = json.loads((checkpoint / "vocab.json").read_text())
+    edit(checkpoint / "vocab.json", q=words["Z"], Z=words["q"])  # which no prompt holds; a text may
+    assert evaluated(checkpoint, "--style", "plain")
+    settings = json.loads((checkpoint / "tokenizer_config.json").read_text())
+    edit(checkpoint / "tokenizer_config.json", chat_template="{{ 'Be brief.' }}" + settings["chat_template"])
+    assert evaluated(checkpoint, "--style", "plain")
+    (weights,) = checkpoint.glob("*.safetensors")
+    content = bytearray(weights.read_bytes())
+    content[len(content) * 3 // 4] ^= 1
+    weights.write_bytes(content)
+    assert evaluated(checkpoint, "--style", "plain")
+
+
+def test_a_bad_line_is_decoded_again_by_the_same_command(tmp_path: Path) -> None:
+    asked = ("eval", "zoo:countdown", "--limit", 3, "--seeds", 1, "--sampler", "entropy", "-k", 6, "--runs", tmp_path)
+    ok(*asked)
+    (made,) = list_runs(tmp_path)
+    before, file = made.items(), made.folder / "items.jsonl"
+    first, second, third = file.read_text().splitlines(keepends=True)
+    file.write_text(first + second[:30] + "\n" + third)
+    command = [sys.executable, "-m", "infogain", "results", "--runs", str(tmp_path)]
+    listed = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert listed.returncode == 0
+    assert "2 of 3" in listed.stdout
+    assert listed.stderr.count(f"{file}, line 2: must be a line that an evaluation wrote") == 1
+    ok(*asked)
+    after = {json.dumps({**line, "seconds": 0}) for line in made.items()}
+    assert after == {json.dumps({**line, "seconds": 0}) for line in before}
+    assert (made.folder / "items.bad").read_text() == second[:30] + "\n"
 
 
 def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from infogain.evals.protocol import Protocol
 from infogain.evals.runs import VERSION, Run, hash_of, run_name
 from infogain.evals.task import Item, Shot, Task
 from infogain.generate import default_recipe, stream
-from infogain.job import Job, completions, infills
+from infogain.job import Job, Prompt, completions, encode_prompt, infills
 from infogain.noise import repeat_seed, row_seeds
 from infogain.options import Plain
 from infogain.recipe import Recipe
@@ -109,7 +110,7 @@ def prepare(
         "data": {
             "source": source,
             "fingerprint": hash_of([vars(item) for item in every]),
-            "prompts": hash_of([_rows(task, model, every, free, protocol), _stops(task, protocol)]),
+            "prompts": _rendered(task, model, every, free, protocol),
             "items": len(every),
         },
         "provenance": model.provenance,
@@ -136,25 +137,33 @@ def _named_tables(settings: Plain) -> Iterator[str]:
 
 def pose(task: Task, model: TextModel, items: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> Job:
     """A row for each item, with examples of the free ones before it."""
-    prompts = [task.build(item, task.shots_for(item, free, protocol.shots), protocol.style) for item in items]
+    prompts = [_prompt(task, item, free, protocol) for item in items]
     if protocol.style == "infill":
         return infills(model, [str(prompt) for prompt in prompts])
     return completions(model, prompts, protocol.length, chat=protocol.style == "chat")
 
 
-def _rows(
-    task: Task, model: TextModel, every: Sequence[Item], free: Sequence[Shot], protocol: Protocol
-) -> list[list[int] | None]:
-    """Token ids of all items as they are posed; None for one that cannot be, such as one that is too long: no run of
-    this kind will ever hold it.
-    """
+def _prompt(task: Task, item: Item, free: Sequence[Shot], protocol: Protocol) -> Prompt:
+    return task.build(item, task.shots_for(item, free, protocol.shots), protocol.style)
+
+
+def _rendered(task: Task, model: TextModel, every: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> str:
+    """Hash of what the model is given for all items, as token ids, and of the strings that end a text."""
     rows: list[list[int] | None] = []
-    for item in every:
-        try:
-            rows += pose(task, model, [item], free, protocol).rows
-        except InputError:
-            rows.append(None)
-    return rows
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of the items that are asked for come from `pose`
+        for item in every:
+            try:
+                rows.append(_token_ids(model, _prompt(task, item, free, protocol), protocol.style))
+            except InputError:
+                rows.append(None)  # it cannot be posed, so no run will ever hold it
+    return hash_of([rows, model.tokenizer.frame, _stops(task, protocol)])
+
+
+def _token_ids(model: TextModel, prompt: Prompt, style: str) -> list[int]:
+    if style == "infill":
+        return infills(model, [str(prompt)]).rows[0]
+    return encode_prompt(model.tokenizer, prompt, chat=style == "chat")
 
 
 def _stops(task: Task, protocol: Protocol) -> tuple[str, ...]:
