@@ -20,6 +20,8 @@ from infogain.errors import OptionError, UnknownName
 
 Plain = dict[str, Any]
 MOST = 2**31 - 1  # of anything that is counted
+HOTTEST = 1e20  # a temperature at which every draw is uniform to the last digit, far from where float32 overflows
+LARGEST = 3.4e38  # what float32 holds, in which models compute: beyond it a number would become infinite there
 
 
 def option(
@@ -61,12 +63,19 @@ def _check_type(owner: str, field: dataclasses.Field[Any], value: Any, kinds: tu
         return _check_ids(owner, field, value)
     if isinstance(value, bool) and bool not in kinds:
         pass  # True is an int to Python, never to a user
-    elif isinstance(value, int | float) and float in kinds and math.isfinite(value):
+    elif isinstance(value, int | float) and float in kinds and _is_finite(value):
         return float(value)
     elif isinstance(value, kinds) and not isinstance(value, float):
         return value
     wanted = " or ".join("nothing" if kind is type(None) else kind.__name__ for kind in kinds)
-    raise OptionError(f"{owner}: {field.name} must be {wanted}; got {value!r}.")
+    raise OptionError(f"{owner}: {field.name} must be {wanted}; got {value!r:.80}.")
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an int that is too large for a float
+        return False
 
 
 def _check_ids(owner: str, field: dataclasses.Field[Any], value: Any) -> tuple[int, ...]:
@@ -94,6 +103,8 @@ def _check_rules(owner: str, field: dataclasses.Field[Any], value: Any) -> None:
         bound = rules[rule]
         if bound is not None and not holds(value, bound):
             raise OptionError(f"{owner}: {field.name} must {verb} {bound}; got {value!r}. {rules['hint']}".rstrip())
+    if isinstance(value, float) and abs(value) > LARGEST:
+        raise OptionError(f"{owner}: {field.name} must lie between -{LARGEST:g} and {LARGEST:g}; got {value:g}.")
     if rules["choices"] and value not in rules["choices"]:
         raise UnknownName(f"{owner} option {field.name}:", value, rules["choices"])
 

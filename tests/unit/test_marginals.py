@@ -6,6 +6,7 @@ from torch.distributions import Categorical, kl_divergence
 
 from infogain import noise
 from infogain.marginals import Marginals
+from infogain.options import HOTTEST
 
 
 def logits_of(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -58,6 +59,13 @@ def draws(m: Marginals, tau: float, n: int = 20000, **cut: float) -> torch.Tenso
     u = noise.uniform(torch.tensor([[[5]]]), noise.TOKEN, torch.arange(n)[None, :, None], torch.arange(2))
     tokens = m.draw(tau, u, **cut)  # type: ignore[arg-type]
     return torch.nn.functional.one_hot(tokens[0], m.logits.shape[-1]).double().mean(0)  # [W, V]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_at_the_hottest_temperature_draws_are_uniform_and_never_the_mask(dtype: torch.dtype) -> None:
+    logits = torch.tensor([[[9.0, -9.0, 0.0, 3.0, 50.0]] * 2], dtype=dtype)
+    shares = draws(Marginals.of(logits, 4), HOTTEST)[0]
+    assert torch.allclose(shares, torch.tensor([0.25, 0.25, 0.25, 0.25, 0.0]).double(), atol=0.012)
 
 
 @pytest.mark.parametrize("tau", [0.3, 1.0, 1.7])

@@ -4,7 +4,7 @@ import pytest
 
 import infogain
 from infogain import OptionError, Recipe, UnknownName
-from infogain.options import fields, plain
+from infogain.options import HOTTEST, LARGEST, accepted, fields, plain
 from infogain.samplers import SAMPLERS, BestOfN, Confidence, InfoGain, make, parse
 from tests.cases import ALL, label
 
@@ -82,6 +82,30 @@ def test_what_is_missing_is_named() -> None:
 def test_bad_options_say_what_must_hold(name: str, options: dict[str, object], text: str) -> None:
     with pytest.raises(OptionError, match=text):
         make(name, **options)
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_every_number_is_one_that_float32_holds(name: str) -> None:
+    """Models compute in float32: beyond it a temperature would be infinite, and draw greedily instead of uniformly."""
+    needed = {"variant": "factor"} if name == "threshold" else {}
+    for field in fields(SAMPLERS[name]).values():
+        if float in accepted(SAMPLERS[name], field.name):
+            for huge in (LARGEST * 1.01, 10**400):
+                with pytest.raises(OptionError, match=f"{field.name} must"):
+                    make(name, **needed, **{field.name: huge})
+
+
+@pytest.mark.parametrize("option", ["tau_token", "tau_pos"])
+def test_a_temperature_has_a_range(option: str) -> None:
+    assert make("info-gain", **{option: HOTTEST})
+    with pytest.raises(OptionError, match=rf"{option} must be at most 1e\+20; got 3.5e\+38"):
+        make("info-gain", **{option: 3.5e38})
+
+
+@pytest.mark.parametrize(("name", "option"), [("info-gain", "n"), ("best-of-n", "n"), ("info-gain-beam", "width")])
+def test_counts_have_an_end(name: str, option: str) -> None:
+    with pytest.raises(OptionError, match=f"{option} must be at most 2147483647"):
+        make(name, **{option: 10**11})
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from infogain import InputError, noise
 from infogain.marginals import Marginals
 from infogain.models.toys import parity
 from infogain.objective import immediate_cost, state_uncertainty
+from infogain.options import HOTTEST
 from infogain.run import select as select_index
 from infogain.samplers import InfoGain, Sampler, make
 from infogain.samplers.base import ordering, position_noise, top
@@ -223,7 +224,7 @@ def test_gamma_1_pins_nothing_not_even_the_certain() -> None:
 def test_pinned_positions_come_first_the_most_confident_before_the_others() -> None:
     """However hot the positions are, and however close two of the pinned."""
     z = state([[0.5, 0.5], [0.9 - 1e-12, 0.1 + 1e-12], [0.9, 0.1], [0.5, 0.5], [0.9, 0.1]])
-    hot = InfoGain(n=32, gamma=0.8, tau_pos=1e6, tau_token=0.0)
+    hot = InfoGain(n=32, gamma=0.8, tau_pos=HOTTEST, tau_token=0.0)
     for k, columns in ((1, [2]), (2, [2, 4]), (3, [1, 2, 4])):
         chosen = hot.propose(z, torch.tensor([k])).chosen
         assert (chosen == torch.zeros(5, dtype=torch.bool).index_fill(0, torch.tensor(columns), True)).all()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain.device import counting, remembered
 from infogain.errors import ContractError
-from infogain.options import option
+from infogain.options import HOTTEST, MOST, option
 from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
 from infogain.state import Candidates, State
 
@@ -21,7 +21,7 @@ AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, s
 class Greedy(Drawing):
     """Eq. 1: draw a token everywhere, keep those at the K most certain positions. A subclass says what certain is."""
 
-    tau_pos: float = option(0.0, "position temperature; 0 takes the most certain positions", low=0)
+    tau_pos: float = option(0.0, "position temperature; 0 takes the most certain positions", low=0, high=HOTTEST)
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
@@ -58,8 +58,8 @@ class LookAhead(Drawing):
 
     greedy: ClassVar[bool] = False
 
-    n: int = option(8, "candidate actions per step", low=1, hint="Use 1 (greedy) or 8 (the paper's).")
-    tau_pos: float = option(0.1, "position temperature of candidates 1…n−1; candidate 0 is greedy", low=0)
+    n: int = option(8, "candidate actions per step", low=1, high=MOST, hint="Use 1 (greedy) or 8 (the paper's).")
+    tau_pos: float = option(0.1, "position temperature of candidates 1…n−1; candidate 0 is greedy", low=0, high=HOTTEST)
     gamma: float = option(
         0.8, "bypass: positions with top-1 probability above this are always chosen; 1 = off", above=0, high=1
     )

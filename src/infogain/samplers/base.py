@@ -13,7 +13,7 @@ from infogain import noise
 from infogain.canvas import block_columns
 from infogain.device import counting, remembered
 from infogain.marginals import Marginals
-from infogain.options import Options, Registry, option
+from infogain.options import HOTTEST, MOST, Options, Registry, option
 from infogain.state import TABLE, Candidates, State, only
 
 Kind = Callable[..., Tensor]  # of noise
@@ -67,8 +67,8 @@ SAMPLERS: Registry[Sampler] = Registry("sampler", {})
 class Drawing(Sampler):
     """A sampler that draws its tokens at a temperature."""
 
-    tau_token: float = option(0.7, "token temperature; 0 takes the most likely token", low=0)
-    top_k: int | None = option(None, "draw among the k most likely tokens only; unset: among all", low=1)
+    tau_token: float = option(0.7, "token temperature; 0 takes the most likely token", low=0, high=HOTTEST)
+    top_k: int | None = option(None, "draw among the k most likely tokens only; unset: among all", low=1, high=MOST)
     top_p: float | None = option(
         None, "draw among the fewest tokens that hold this probability; unset: all", above=0, high=1
     )
