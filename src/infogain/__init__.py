@@ -7,6 +7,9 @@ result = infogain.decode(toy.model, toy.canvas(4), "info-gain", schedule=2)
 print([toy.decode(row) for row in result.rows()], result.cumulative_entropy)
 """
 
+from infogain import startup  # noqa: F401  # first of all: it minds Ctrl-C while torch is being imported
+
+# isort: split
 from infogain import models, samplers
 from infogain.canvas import Canvas
 from infogain.config import load_recipe, save_recipe

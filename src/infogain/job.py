@@ -27,6 +27,7 @@ class Job:
     prompts: Sequence[Prompt]
     rows: list[list[int]]
     whole: bool = False  # the text is the whole row, as when masks stand in its middle; else what was written
+    dropped_spaces: int = 0  # before holes, where a token holds the space before its word: the model is to write it
 
 
 def as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
@@ -53,11 +54,11 @@ def is_message(value: Any) -> bool:
 def completions(
     model: TextModel,
     prompts: Sequence[Prompt],
-    length: int | Sequence[int] | None = None,
+    length: int | Sequence[int | None] | None = None,
     chat: bool | None = None,
     system: str | None = None,
 ) -> Job:
-    """Each prompt followed by `length` masks."""
+    """Each prompt followed by `length` masks: one number, or one per prompt; unset: 256, or what the context leaves."""
     tokenizer, mask_id = model.tokenizer, model.model.mask_id
     chat = tokenizer.chats if chat is None else chat
     if system is not None and not chat:
@@ -80,7 +81,7 @@ def context_of(model: TextModel) -> int | None:
     return context
 
 
-def _lengths(taken: list[int], length: int | Sequence[int] | None, context: int | None) -> list[int]:
+def _lengths(taken: list[int], length: int | Sequence[int | None] | None, context: int | None) -> list[int]:
     """What to write after each prompt, given the columns it takes; numbers that are none are left to the canvas."""
     room = [(context or MOST) - columns for columns in taken]
     if full := [i for i, left in enumerate(room) if left < 1]:
@@ -88,9 +89,9 @@ def _lengths(taken: list[int], length: int | Sequence[int] | None, context: int 
             f"a prompt must leave room in the model's context of {context} columns; prompt {full[0]} takes "
             f"{taken[full[0]]}. Shorten it."
         )
-    if length is None:
-        return [min(DEFAULT_LENGTH, left) for left in room]
-    lengths = list(length) if isinstance(length, Iterable) else [length] * len(taken)
+    asked = list(length) if isinstance(length, Iterable) else [length] * len(taken)
+    default = [min(DEFAULT_LENGTH, left) for left in room]
+    lengths = [default[i] if i < len(room) and count is None else cast("int", count) for i, count in enumerate(asked)]
     for i, (left, count) in enumerate(zip(room, lengths, strict=False)):
         if isinstance(count, SupportsIndex) and operator.index(count) > left:
             raise ContextError(
@@ -131,11 +132,22 @@ def warn_of_unknown(tokenizer: Tokenizer, texts: Iterable[str]) -> None:
 
 
 def infills(model: TextModel, texts: Sequence[str]) -> Job:
-    """Texts with `[MASK]` or `[MASK:8]` where tokens are missing."""
+    """Texts with `[MASK]` or `[MASK:8]` where tokens are missing.
+
+    Where a token holds the space before its word, one space that stands before a hole is left out: the model writes it.
+    """
     if wrong := [text for text in texts if not isinstance(text, str)]:
         raise InputError(f"a text to fill must be a string; got {wrong[0]!r:.80}.")
     warn_of_unknown(model.tokenizer, (part for text in texts for part in MARKER.sub("\0", text).split("\0")))
-    return Job(texts, [_with_holes(model, text) for text in texts], whole=True)
+    rows = [_with_holes(model, text) for text in texts]
+    return Job(texts, rows, whole=True, dropped_spaces=sum(_dropped_spaces(model.tokenizer, text) for text in texts))
+
+
+def _dropped_spaces(tokenizer: Tokenizer, text: str) -> int:
+    """How many stand before holes and are left out; a tokenizer that reads no space at all loses none."""
+    if not tokenizer.spaced or not tokenizer.encode(" "):
+        return 0
+    return sum(text[: hole.start()].endswith(" ") for hole in MARKER.finditer(text))
 
 
 def _with_holes(model: TextModel, text: str) -> list[int]:

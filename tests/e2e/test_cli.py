@@ -254,7 +254,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"kind": "step"}\n')
     assert "a trace must be the JSON lines" in refused("replay", path)
-    ok("toy", "one-way", "-k", "7", "--count", "1", "--quiet", "--trace", path)
+    ok("toy", "one-way", "-k", "7", "--count", "1", "--quiet", "--trace", path, "--overwrite")
     for other in ("parity", "judgement"):
         assert "Drop --toy to see the ids" in refused("replay", path, "--toy", other)
     path.write_text(path.read_text().replace('"columns": [', '"columns": [99, '))

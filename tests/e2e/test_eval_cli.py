@@ -163,7 +163,7 @@ def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(tmp_path: Path, m
     with monkeypatch.context() as patch:
         patch.setattr(importlib.import_module("infogain.cli.eval"), "evaluate", breaks)
         stopped = run(*asked, "--batch-size", 1, "--runs", tmp_path)
-    assert stopped.exit_code == 1
+    assert stopped.exit_code == 130
     assert f"Kept: 1 of 4 texts in {tmp_path}. The same command goes on from there." in stopped.stderr
     ok(*asked, "--batch-size", 1, "--runs", tmp_path)
     assert [len(each.items()) for each in list_runs(tmp_path)] == [2, 2]

@@ -157,7 +157,7 @@ def test_an_interrupted_table_goes_on_where_it_stopped(tmp_path: Path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(command, "evaluate", breaks)
         stopped = run("reproduce", "table2", *flags, "--runs", tmp_path / "broken")
-    assert stopped.exit_code == 1
+    assert stopped.exit_code == 130
     said = f"Kept: 4 of 4 texts in {tmp_path / 'broken'}. The same command goes on from there."
     assert said in stopped.stderr
     assert sorted(len(each.items()) for each in list_runs(tmp_path / "broken")) == [2, 2]

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.exceptions import Exit
+from click.testing import CliRunner
 
 from infogain import Generation, Trace
+from infogain.cli import main
 from infogain.cli.chat import Talk, _ask
-from infogain.cli.generate import _writer
+from infogain.cli.texts import _to_terminal
 from infogain.load import zoo_folder
 from tests.e2e.test_cli import TERMINAL, ok, refused, run
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
@@ -60,7 +63,8 @@ def test_texts_and_traces_go_to_files_and_files_are_not_overwritten(folders: dic
     trace = Trace.load(tmp_path / "t" / "0000.jsonl")
     assert trace.words is not None
     assert [trace.words[token] for token in trace.rows[0]]
-    assert "texts.jsonl exists, and what it holds would be lost" in refused(*flags)
+    assert "1 of 1 texts are there and kept" in run(*flags).stderr
+    assert "texts.jsonl exists, and what it holds would be lost" in refused(*flags, "--seed", 1)
     assert out.read_text() == kept
     message = refused("view", out)
     assert "holds texts, as generate writes them" in message
@@ -146,14 +150,15 @@ def test_a_terminal_shows_texts_in_order_even_when_a_job_breaks_off(
         return Generation("p", text, "length", [1], [0], 0.5, 1, 2, 1, 0, {}, {})
 
     def broken_off() -> None:
-        with _writer(None) as write:
+        with _to_terminal(3) as write:
             write(1, done("second"))
             write(0, done("first"))
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Exit):
         broken_off()
-    shown = capsys.readouterr().out
+    shown, said = capsys.readouterr()
+    assert "interrupted. 2 of 3 texts are done. With --out FILE the same command would go on from there." in said
     assert shown.index("first") < shown.index("second")
     assert "[1 tokens, length; H̃ 0.50, forwards 1, token-forwards 2]" in shown
 
@@ -162,16 +167,16 @@ def test_a_terminal_shows_texts_in_order_even_when_a_job_breaks_off(
 
 
 def test_infill_keeps_what_was_given(folders: dict[str, Path]) -> None:
-    text = ok("infill", "the [MASK:3] sat on", "-m", folders["llada"], "--sampler", "entropy")
-    assert text.startswith("the")
-    assert " sat on\n" in text
-    assert "[3 tokens" in text
+    (line,) = lines(ok("infill", "the [MASK:3] sat on", "-m", folders["llada"], "--sampler", "entropy"))
+    assert line["text"].startswith("the")
+    assert line["text"].endswith(" sat on")
+    assert len(line["tokens"]) == 3
     assert "needs a [MASK]" in refused("infill", "no hole", "-m", folders["llada"])
     chat = '{"messages": [{"role": "user", "content": "hello"}]}'
     assert "a conversation has no place" in refused("infill", "-m", folders["llada"], input=chat)
     assert "here none does" in refused("infill", "[MASK]", "-m", folders["llada"], "--eos-ids", 3)
     assert "infogain infill" in refused("generate", "the <|mdm_mask|>", "-m", folders["llada"])
-    assert ok("infill", "S14_____1_13_2__4", "--sampler", "entropy").startswith("S14")
+    assert lines(ok("infill", "S14_____1_13_2__4", "--sampler", "entropy"))[0]["text"].startswith("S14")
 
 
 def test_ignoring_eos_wins_over_a_recipe(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -321,6 +326,14 @@ def test_chat_answers_what_is_piped_in(folders: dict[str, Path]) -> None:
     assert text.count("tokens,") == 2
     for part in ("The seed is 4.", "From now on: entropy.", "unknown sampler", "whole number", "forgotten"):
         assert part in text
+
+
+def test_what_is_no_text_ends_no_conversation(folders: dict[str, Path]) -> None:
+    said = b"caf\xe9\nthe cat\n"
+    result = CliRunner().invoke(main, ["chat", "-m", str(folders["sdar"]), "--length", "3"], input=said)
+    assert result.exit_code == 0, result.output
+    assert "error: a message must be UTF-8 text; 'caf\\udce9' is not." in result.output
+    assert result.output.count("[3 tokens") == 1
 
 
 def test_chat_shows_the_text_on_its_way(folders: dict[str, Path]) -> None:

@@ -128,7 +128,7 @@ def test_ctrl_c_says_how_many_cells_are_kept(folder: Path, tmp_path: Path, monke
     monkeypatch.setattr(work, "run_cell", breaks)
     flags = ["study", "oneway", "-m", str(folder), "--out", str(tmp_path), "--size", "small", "--device", "cpu"]
     stopped = CliRunner().invoke(main, flags)
-    assert stopped.exit_code == 1
+    assert stopped.exit_code == 130
     said = f"Kept: 1 finished cells in {tmp_path / 'cells.jsonl'}. The same command goes on from there."
     assert said in stopped.stderr
 

@@ -10,10 +10,12 @@ from rich.live import Live
 
 from infogain.cli.board import legend
 from infogain.cli.flags import Settings, settings_flags
-from infogain.cli.generate import LENGTH, SYSTEM, show
+from infogain.cli.generate import LENGTH, SYSTEM
 from infogain.cli.model import Source, chat_model_flags, recipe_for
+from infogain.cli.prompts import is_text
 from infogain.cli.sheet import sheet
 from infogain.cli.terminal import Terminal
+from infogain.cli.texts import show
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, stream
 from infogain.job import Job, completions
@@ -86,6 +88,8 @@ class Talk:
         try:
             if command == "/exit":
                 return False
+            if not is_text(said):
+                raise InputError(f"a message must be UTF-8 text; {said!r:.80} is not. Say it again.")
             if command in ("/help", "/reset", "/sampler", "/seed"):
                 getattr(self, command[1:])(rest.strip())
             elif command.startswith("/"):

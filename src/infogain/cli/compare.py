@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.cli.flags import Settings, dashed, shared_settings_flags
-from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
+from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal, literal
+from infogain.cli.texts import masks
 from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, stream
 from infogain.job import Job, completions

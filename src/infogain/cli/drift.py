@@ -9,13 +9,14 @@ import click
 from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
-from infogain.cli.generate import CHAT, LENGTH, SYSTEM, masks
+from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
 from infogain.cli.terminal import Terminal
+from infogain.cli.texts import masks
 from infogain.drift import Drift, measure
 from infogain.job import completions
 from infogain.recipe import Recipe
@@ -56,11 +57,12 @@ def drift(
       infogain drift --file prompts.txt --model ./dream --cache prefix --block 32 --out report
     """
     settings.over(Recipe())
-    asked = read_prompts(prompts, file)
+    asked = read_prompts(prompts, file, fields=("length",))
     make_folder(out, ("drift.json", "drift.png"), overwrite)
     model = source.cached.load()
     recipe = recipe_for(model, settings)
-    job = completions(model, asked, length, chat, system)
+    lengths = [length if one.length is None else one.length for one in asked]
+    job = completions(model, [one.prompt for one in asked], lengths, chat, system)
     with watch(2 * masks(job, model) * recipe.sampler.copies, "decoding twice") as observe:
         report = measure(model, job, recipe, observe=observe)
     console = Terminal()

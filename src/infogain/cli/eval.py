@@ -9,12 +9,12 @@ import click
 from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
-from infogain.cli.generate import masks
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
+from infogain.cli.texts import masks
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.evaluate import Plan, check, default_for, evaluate, prepare
 from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint

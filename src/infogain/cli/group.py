@@ -1,17 +1,24 @@
-"""The command group: errors come out as one clean line, and any terminal can print what we say."""
+"""The command group: errors come out as one clean line, and any terminal can print what we say and take what comes."""
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import io
+import os
 import sys
 import warnings
 from typing import IO, Any
 
 import click
+from click.exceptions import Exit
 
+from infogain import startup
+from infogain.cli.interrupt import on_interrupt
+from infogain.cli.prompts import is_text
 from infogain.cli.terminal import harmless, say
 from infogain.errors import InfoGainError
+
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells have it
 
 
 class CleanError(click.ClickException):
@@ -24,6 +31,17 @@ class CleanError(click.ClickException):
 
 
 class CleanGroup(click.Group):
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        startup.done()
+        return super().main(*args, **kwargs)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if sys.stdout is None:
+            raise CleanError("the standard output must be open; it is closed. Send it to a file, or to /dev/null.")
+        if odd := [arg for arg in args if not is_text(arg)]:
+            raise CleanError(f"an argument must be UTF-8 text; {odd[0]!r:.80} is not. Convert or rename it.")
+        return super().parse_args(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Each summary is the whole first sentence, where click would cut what does not fit on a line."""
         with formatter.section("Commands"):
@@ -31,22 +49,32 @@ class CleanGroup(click.Group):
             formatter.write_dl([(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in names])
 
     def invoke(self, ctx: click.Context) -> Any:
-        _print_anywhere()
+        _take_any_text()
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), on_interrupt(lambda: ""):
                 # for the user, who need not know where in our code it was given
                 warnings.showwarning = lambda message, *_, **__: say(f"note: {message}", err=True)
                 return super().invoke(ctx)
         except InfoGainError as error:
             raise CleanError(" ".join(str(error).split())) from error
+        except BrokenPipeError:  # the reader went away, as in `| head`: nothing is wrong, and nothing can be said
+            _discard_output()
+            raise Exit(BROKEN_PIPE) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader went away, as in `| head`; click ends quietly
-                raise
             raise CleanError(f"a file could not be read or written: {error}") from error
 
 
-def _print_anywhere() -> None:
-    """H̃ and ✓ come out as ? where the terminal's encoding lacks them, instead of ending the command."""
-    for stream in (sys.stdout, sys.stderr):
+def _discard_output() -> None:
+    """What is still to be printed would break again when Python ends."""
+    with contextlib.suppress(OSError):  # of a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _take_any_text() -> None:
+    """H̃ and ✓ come out as ? where the terminal's encoding lacks them, and what comes in may be no text at all.
+
+    Whoever reads it says so (`is_text`): a decoder that raised would end the command.
+    """
+    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "replace"), (sys.stdin, "surrogateescape")):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=errors)

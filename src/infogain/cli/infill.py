@@ -1,4 +1,4 @@
-"""`infogain infill`: fill the holes of a text."""
+"""`infogain infill`: fill the holes of texts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from pathlib import Path
 import click
 
 from infogain.cli.flags import Settings, settings_flags
-from infogain.cli.generate import masks, show
 from infogain.cli.model import Source, model_flags, recipe_for
-from infogain.cli.progress import watch
 from infogain.cli.prompts import FILE, read_prompts
-from infogain.cli.terminal import Terminal
+from infogain.cli.terminal import say
+from infogain.cli.texts import Order, Target, target_flags
 from infogain.errors import InputError
-from infogain.generate import collect, stream
 from infogain.job import infills
 from infogain.recipe import Recipe
 
@@ -22,25 +20,32 @@ from infogain.recipe import Recipe
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @model_flags
 @FILE
+@target_flags
 @settings_flags
-def infill(texts: tuple[str, ...], source: Source, file: Path | None, settings: Settings) -> None:
+def infill(texts: tuple[str, ...], source: Source, file: Path | None, target: Target, settings: Settings) -> None:
     """Fill the holes of a text. [MASK] is one token, [MASK:8] eight.
+
+    On a terminal the texts are printed; into a file or a pipe goes a JSON line per text, as `generate` writes it. Where
+    a token holds the space before its word, a space that stands before a hole is left out, for the model to write.
 
     \b
     Examples:
       infogain infill "The [MASK] sat on the [MASK:2]." --model ./bert
       infogain infill "def add(a, b): [MASK:12] # the sum" --model ./dream --sampler info-gain
-      infogain infill --file texts.txt --model ./llada
+      infogain infill --file texts.txt --out filled.jsonl --model ./llada
     """
     settings.over(Recipe())
-    asked = read_prompts(texts, file, "text")
-    plain = [text for text in asked if isinstance(text, str)]
+    asked = read_prompts(texts, file, "text", fields=("id", "seed"))
+    plain = [one.prompt for one in asked if isinstance(one.prompt, str)]
     if len(plain) < len(asked):
         raise InputError("a text to fill is a string; a conversation has no place for a [MASK].")
+    target.check(len(asked))
     model = source.load()
     job, recipe = infills(model, plain), recipe_for(model, settings, stop_at_eos=False)
-    console = Terminal()
-    with watch(masks(job, model) * recipe.sampler.copies) as observe:
-        filled = collect(stream(model, job, recipe, observe=observe))
-    for text in filled:
-        show(console, text)
+    if job.dropped_spaces:
+        say(
+            f"note: {job.dropped_spaces} spaces before holes are left out: a token of this model holds the space "
+            "before its word, and the model writes it.",
+            err=True,
+        )
+    target.write(Order(model, job, recipe, asked))

@@ -12,11 +12,16 @@ from infogain.errors import InputError
 OVERWRITE = click.option("--overwrite", is_flag=True, help="replace files that exist")
 
 
-def check_file(path: Path | None, overwrite: bool = True) -> None:
-    if path and not path.parent.is_dir():
-        raise InputError(f"a file to write needs a folder that exists; {path.parent} is none. Make it first.")
+def check_file(path: Path | None, overwrite: bool) -> None:
+    check_folder_of(path)
     if path:
         _keep([path], overwrite)
+
+
+def check_folder_of(path: Path | None) -> None:
+    """Of a file that may be there."""
+    if path and not path.parent.is_dir():
+        raise InputError(f"a file to write needs a folder that exists; {path.parent} is none. Make it first.")
 
 
 def make_folder(folder: Path | None, names: Iterable[str], overwrite: bool) -> None:
@@ -26,6 +31,14 @@ def make_folder(folder: Path | None, names: Iterable[str], overwrite: bool) -> N
         folder.mkdir(parents=True, exist_ok=True)
 
 
+def would_be_lost(path: Path, why: str = "") -> InputError:
+    """The error of a file that is in the way; `why` it is not what the command would go on with."""
+    reason = f" ({why})" if why else ""
+    return InputError(
+        f"{path} exists, and what it holds would be lost{reason}. Name another place, or add --overwrite."
+    )
+
+
 def _keep(paths: list[Path], overwrite: bool) -> None:
     if not overwrite and (held := [path for path in paths if path.exists()]):
-        raise InputError(f"{held[0]} exists, and what it holds would be lost. Name another place, or add --overwrite.")
+        raise would_be_lost(held[0])

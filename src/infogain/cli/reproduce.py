@@ -11,13 +11,13 @@ from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
 from infogain.alphabet import Alphabet
 from infogain.cli.eval import COUNT, describe, kept
-from infogain.cli.generate import masks
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output import make_folder
 from infogain.cli.progress import Words, bar
 from infogain.cli.terminal import Terminal, say
+from infogain.cli.texts import masks
 from infogain.decode import Observer
 from infogain.errors import InputError
 from infogain.evals.beside import notes, save, table_of

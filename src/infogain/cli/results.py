@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from infogain.cli.layout import in_terminal
-from infogain.cli.output import check_file
+from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
 from infogain.evals.compare import Change, Comparison, compare, differences, unfinished
@@ -32,8 +32,15 @@ NARROW = ("pass@1", "95 %", "texts", "H̃")
 @click.option(
     "--page", "out", type=click.Path(dir_okay=False, path_type=Path), help="HTML file to write: one run to browse"
 )
+@OVERWRITE
 def results(
-    names: tuple[str, ...], runs: Path, kind: str | None, right: bool | None, limit: int | None, out: Path | None
+    names: tuple[str, ...],
+    runs: Path,
+    kind: str | None,
+    right: bool | None,
+    limit: int | None,
+    out: Path | None,
+    overwrite: bool,
 ) -> None:
     """List runs, compare two, or show the texts of one.
 
@@ -52,7 +59,7 @@ def results(
     browses = right is not None or limit is not None or out is not None
     if browses and len(names) != 1:
         raise InputError(f"--right, --wrong, --limit and --page show texts of one run; got {len(names)}. Name one.")
-    check_file(out)
+    check_file(out, overwrite)
     chosen = [find_run(runs, name) for name in names] or list_runs(runs)
     if not chosen:
         raise InputError(

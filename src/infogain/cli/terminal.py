@@ -48,6 +48,9 @@ class Terminal(Console):
             renderable.plain = harmless(renderable.plain)  # sign for sign, so that its colours stay where they were
         return super().render(renderable, options)
 
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # for the command group to end on, as it does where we print without rich
+
 
 def write(console: Console, text: str, style: str | None = None) -> None:
     """A text and a newline. Rich would lay it out: tabs become spaces, and spaces at the end of a long line go."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
-from infogain.cli.output import check_file
+from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, literal
 from infogain.decode import Observer, decode_lanes
 from infogain.lane import Lane
@@ -31,11 +31,19 @@ OUTPUT = click.Path(dir_okay=False, path_type=Path)
 @click.option("--count", type=click.IntRange(min=1), default=8, show_default=True, help="problems to decode")
 @click.option("--out", type=OUTPUT, help="save the result as JSON")
 @click.option("--trace", type=OUTPUT, help="save every step as JSON lines, for `infogain replay`")
+@OVERWRITE
 @click.option("--delay", type=click.FloatRange(min=0), default=0.2, show_default=True, help="seconds per step, live")
 @click.option("--quiet", is_flag=True, help="print the line of numbers only")
 @recipe_flags
 def toy(
-    name: str | None, count: int, out: Path | None, trace: Path | None, delay: float, quiet: bool, recipe: Recipe
+    name: str | None,
+    count: int,
+    out: Path | None,
+    trace: Path | None,
+    overwrite: bool,
+    delay: float,
+    quiet: bool,
+    recipe: Recipe,
 ) -> None:
     """Decode the problems of an exact toy model.
 
@@ -52,8 +60,8 @@ def toy(
     if name is None:
         console.print(_toys())
         return
-    check_file(out)
-    check_file(trace)
+    check_file(out, overwrite)
+    check_file(trace, overwrite)
     problem = load_toy(name)
     lane = Lane(problem.canvas(count, recipe.seed), recipe)
     result = _watch(console, problem, lane, delay) if console.is_terminal and not quiet else _decode(problem, lane)

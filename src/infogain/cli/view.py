@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from infogain import view as viewer
-from infogain.cli.output import check_file
+from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import say
 from infogain.cli.words import load_trace, words_of
 from infogain.errors import InputError
@@ -24,8 +24,9 @@ from infogain.trace import Trace
     "--toy", metavar="NAME", help="toy the traces are of: shows its signs; unset: the words it carries, or ids"
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="page to write  [default: TRACE.html]")
+@OVERWRITE
 @click.option("--open/--no-open", "show", default=False, help="open the page in a browser")
-def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, show: bool) -> None:
+def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, overwrite: bool, show: bool) -> None:
     """Write a page that replays traces in any browser. Nothing is fetched from elsewhere.
 
     Several traces are played side by side, step by step together.
@@ -37,9 +38,9 @@ def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, show: bool)
       infogain view greedy.jsonl info-gain.jsonl --out duel.html
     """
     out = out or paths[0].with_suffix(".html")
-    check_file(out)
     if out.resolve() in [path.resolve() for path in paths]:
         raise InputError(f"the page must not replace a trace; {out} is one. Name another file with --out.")
+    check_file(out, overwrite)
     traces = [_load(path, toy) for path in paths]
     titles = _titles(paths)
     page = viewer.page(list(zip(titles, traces, strict=True)), title=" · ".join(titles))

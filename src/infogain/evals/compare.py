@@ -77,9 +77,9 @@ def check_same(first: Plain, second: Plain) -> None:
 def differences(first: Plain, second: Plain) -> list[str]:
     """What was asked of one run and not of the other: `sampler.name: entropy → info-gain`."""
     one, two = ({name: about[name] for name in ("model", "protocol", "recipe")} for about in (first, second))
-    flat, other = _flat(one), _flat(two)
-    names = [name for name in {**flat, **other} if flat.get(name) != other.get(name)]
-    return [f"{name.partition('.')[2]}: {flat.get(name, 'unset')} → {other.get(name, 'unset')}" for name in names]
+    here, there = flat(one), flat(two)
+    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    return [f"{name.partition('.')[2]}: {here.get(name, 'unset')} → {there.get(name, 'unset')}" for name in names]
 
 
 def unfinished(first: Run, second: Run) -> list[str]:
@@ -106,8 +106,9 @@ def _change(pairs: Sequence[tuple[Plain, Plain]], name: str) -> Change:
     return Change(mean(one), mean(two), mean(apart), *paired_bootstrap(apart))
 
 
-def _flat(table: Plain, before: str = "") -> Plain:
-    flat: dict[str, Any] = {}
+def flat(table: Plain, before: str = "") -> Plain:
+    """Tables within a table by their whole names: `recipe.sampler.n`."""
+    found: dict[str, Any] = {}
     for name, value in table.items():
-        flat |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
-    return flat
+        found |= flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+    return found

@@ -1,0 +1,101 @@
+"""A file of JSON lines, one per text, that goes on where it stopped, even where its writer was killed in mid-line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from infogain.cli.output import would_be_lost
+from infogain.errors import InputError
+from infogain.evals.compare import flat
+from infogain.options import Plain
+
+BEGINNING = b'{"number": '  # of every line
+ABOUT = ("number", "id", "prompt", "input", "stop", "seed", "recipe", "provenance")  # what decides the rest of a line
+
+
+class TextFile:
+    def __init__(self, path: Path, overwrite: bool) -> None:
+        self.path, self.overwrite = path, overwrite
+
+    def lines(self) -> dict[int, Plain]:
+        """The whole lines by their texts' numbers; none where they are to be replaced. Refuses what is not ours."""
+        if self.overwrite or not self.path.is_file():  # a pipe has nothing that could be lost
+            return {}
+        *whole, rest = self.path.read_bytes().split(b"\n")
+        if not (rest.startswith(BEGINNING) or BEGINNING.startswith(rest)):
+            raise would_be_lost(self.path, f"line {len(whole) + 1} is no text of ours")
+        parsed = [self._parse(line, at) for at, line in enumerate(whole, 1)]
+        return {line["number"]: line for line in parsed}
+
+    def _parse(self, raw: bytes, at: int) -> Plain:
+        try:
+            line = json.loads(raw)
+            if not raw.startswith(BEGINNING) or not isinstance(line["number"], int):
+                raise ValueError
+        except (ValueError, KeyError) as error:
+            raise would_be_lost(self.path, f"line {at} is no text of ours") from error
+        return dict(line)
+
+    @contextmanager
+    def going_on(self, about: Sequence[Plain]) -> Iterator[tuple[set[int], Callable[[Plain], None]]]:
+        """Gives the numbers of texts that are there, and what adds a line; `about` is what those texts must say."""
+        with self.path.open("ab") as file:
+            _lock(file, self.path)
+            held = self.lines()
+            for number, line in held.items():
+                self._compare(number, line, about)
+            if self.path.is_file():
+                file.truncate(0 if self.overwrite else self.path.read_bytes().rfind(b"\n") + 1)
+
+            def add(line: Plain) -> None:
+                file.write(json_line(line).encode())
+                file.flush()  # at once: what is done stays, whatever comes next
+
+            yield set(held), add
+
+    def _compare(self, number: int, line: Plain, about: Sequence[Plain]) -> None:
+        if not 0 <= number < len(about):
+            raise would_be_lost(self.path, f"it holds a text {number}, and prompts now end before that")
+        there, now = (flat(_said(x)) for x in (line, about[number]))
+        for name in {**there, **now}:
+            if there.get(name) != now.get(name):
+                was, wanted = there.get(name, "unset"), now.get(name, "unset")
+                changed = f"{name} was {was!r:.60} and is {wanted!r:.60} now"
+                raise would_be_lost(self.path, f"of text {number} the {changed}")
+
+
+def _said(line: Plain) -> Plain:
+    """What a line says of how its text came about, as JSON gives it back."""
+    said: Plain = json.loads(json.dumps({key: line[key] for key in ABOUT if key in line}))
+    return said
+
+
+def json_line(value: Plain, encoding: str | None = None) -> str:
+    """The value as a line of JSON that loads back as it was: escaped where the encoding cannot write it as it is.
+
+    Also where it holds signs such as U+2028, at which some readers would break the line.
+    """
+    line = json.dumps(value, ensure_ascii=False)
+    try:
+        line.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value) + "\n"
+    return (line if len(line.splitlines()) == 1 else json.dumps(value)) + "\n"
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Keep other processes of ours off the file until it is closed."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise InputError(
+            f"a file is written by one process at a time; another is at work on {path}. Wait for it to end."
+        ) from error

@@ -1,0 +1,68 @@
+"""Standard streams that are closed, full or not UTF-8, and Ctrl-C: one clear line at most, and a status that fits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+START = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "torch":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = [{program!r}]
+import infogain
+"""
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_ctrl_c_while_the_command_starts_ends_it_without_a_word() -> None:
+    done = python("-c", START.format(program="/usr/local/bin/infogain"))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_ctrl_c_is_an_exception_to_programs_that_import_us() -> None:
+    assert "KeyboardInterrupt" in python("-c", START.format(program="train.py")).stderr
+
+
+ENDS = """
+import os, sys
+from infogain.cli import main
+
+def closed():
+    os.close(1)
+    sys.stdout = None  # as Python itself does
+
+def full():
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+
+def broken():
+    read, write = os.pipe()
+    os.close(read)
+    os.dup2(write, 1)
+
+for end in (closed, full, broken):
+    for command in ("samplers", "recipe"):  # one prints by way of rich, the other without
+        if (child := os.fork()) == 0:
+            end()
+            main([command])
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(end.__name__, command, status, file=sys.stderr, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
+def test_an_output_that_takes_nothing_ends_a_command_quietly() -> None:
+    nowhere = "error: the standard output must be open; it is closed. Send it to a file, or to /dev/null.\n"
+    no_space = "error: a file could not be read or written: [Errno 28] No space left on device\n"
+    expected = ""
+    for end, status, said in (("closed", 2, nowhere), ("full", 2, no_space), ("broken", 141, "")):
+        expected += "".join(f"{said}{end} {command} {status}\n" for command in ("samplers", "recipe"))
+    assert python("-c", ENDS).stderr == expected
