@@ -12,7 +12,7 @@ from infogain import startup  # noqa: F401  # first of all: it minds Ctrl-C whil
 # isort: split
 from infogain import models, samplers
 from infogain.canvas import Canvas
-from infogain.config import load_recipe, save_recipe
+from infogain.config import save_recipe
 from infogain.decode import decode, decode_lanes, decode_stream
 from infogain.errors import (
     ContextError,
@@ -23,10 +23,11 @@ from infogain.errors import (
     OptionError,
     UnknownName,
 )
-from infogain.generate import Generation, generate, infill
+from infogain.generate import Generation, generate, infill, stream
 from infogain.lane import Lane
 from infogain.load import load
 from infogain.recipe import Recipe
+from infogain.resolve import load_recipe
 from infogain.result import Result
 from infogain.schedule import Steps, TokensPerStep
 from infogain.text import TextModel
@@ -62,4 +63,5 @@ __all__ = [
     "models",
     "samplers",
     "save_recipe",
+    "stream",
 ]

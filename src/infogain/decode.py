@@ -6,7 +6,7 @@ step's forward; look-ahead ones propose several. The host reads one small tensor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -17,10 +17,8 @@ from infogain.device import current
 from infogain.errors import InfoGainError, InputError
 from infogain.lane import Lane
 from infogain.models.base import Denoiser
-from infogain.recipe import Recipe
+from infogain.resolve import Given, as_recipe
 from infogain.result import Result
-from infogain.samplers import Sampler
-from infogain.schedule import Schedule
 from infogain.text import TextModel
 from infogain.trace import StepEvent
 
@@ -31,33 +29,37 @@ MEMBERS = ("mask_id", "vocab_size", "attention_block", "device", "columns", "pre
 def decode(
     model: Denoiser | TextModel,
     canvas: Canvas,
-    sampler: Sampler | str | Mapping[str, Any] = "info-gain",
+    sampler: Given = None,
     *,
-    schedule: Schedule | Mapping[str, Any] | int = 1,
-    block: int | None = None,
-    order: str = "sequence",
-    eos_ids: int | Sequence[int] = (),
-    seed: int = 0,
     seeds: Sequence[int] | None = None,
     observe: Observer | None = None,
     trace: bool = True,
+    **options: Any,
 ) -> Result:
     """Fill every mask of the canvas.
 
     model     what `infogain.load` returns, or anything with the members of `models.Denoiser`
     canvas    rows with masks: Canvas.from_prompts(prompts, length, mask_id) or Canvas.infill(rows, mask_id)
-    sampler   a sampler, its name, or a table of its name and options
-    schedule  tokens per step, or a schedule: TokensPerStep(k), Steps(count, "linear" or "cosine")
-    block     columns decoded together, block after block; unset: all at once (block-causal models: their own width)
-    order     of the blocks: "sequence" or "random"
-    eos_ids   skip the blocks after one that holds such a token; none: never
-    seed      of the decode; `seeds` gives each row its own instead (a result's `seeds` repeat its rows)
+    sampler   a sampler, its name, or a table of its name and options; or a recipe, its name, path or table;
+              unset: Info-Gain
+    seeds     one for each row; unset: made from `seed` (a result's `seeds` repeat its rows)
     observe   called with one StepEvent per step, for progress and pictures
     trace     keep every candidate of every step in result.trace
 
+    Options go over those of the sampler or recipe:
+
+    n, tau_token, …  the sampler's own
+    k                tokens per step; or `steps` in all, and their `shape`: "linear" or "cosine"
+    schedule         the same as a value: a number of tokens per step, TokensPerStep(k), Steps(count, shape)
+    block            columns decoded together, block after block; unset, or 0: all at once (block-causal models: their
+                     own width)
+    order            of the blocks: "sequence" or "random"
+    eos_ids          skip the blocks after one that holds such a token; none: never
+    seed             of the decode
+
     `decode(model, canvas, **result.recipe)` repeats a decode.
     """
-    recipe = Recipe(sampler, schedule, block, order, eos_ids, seed)  # type: ignore[arg-type]  # Recipe parses names
+    recipe = as_recipe(sampler, options, decode)
     return decode_lanes(model, [Lane(canvas, recipe, seeds)], observe=observe, trace=trace)[0]
 
 

@@ -18,7 +18,7 @@ from infogain.canvas import Canvas
 from infogain.decode import Observer
 from infogain.device import upload
 from infogain.errors import InputError
-from infogain.generate import Generation, collect, stream
+from infogain.generate import Generation, collect, decode_job
 from infogain.job import Job
 from infogain.marginals import Marginals
 from infogain.models.backbone import Backbone
@@ -159,7 +159,7 @@ def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, ob
     exact = Backbone(cached.transformer, "none")
     pair = Pair(cached, exact)
     one, two = (
-        collect(stream(TextModel(twin, model.tokenizer), job, recipe, (), None, batch_size, observe))
+        collect(decode_job(TextModel(twin, model.tokenizer), job, recipe, (), None, batch_size, observe))
         for twin in (pair, exact)
     )
     changed = [sum(differences(a, b)) for a, b in zip(one, two, strict=True)]

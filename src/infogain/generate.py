@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, cast
+from typing import Any
 
 from infogain import noise
 from infogain.canvas import Canvas
@@ -12,9 +12,9 @@ from infogain.decode import Observer, decode_stream
 from infogain.errors import InfoGainError, InputError
 from infogain.job import Job, Prompt, as_prompts, completions, infills
 from infogain.lane import Lane
-from infogain.models.base import Denoiser
 from infogain.options import Plain
 from infogain.recipe import Recipe
+from infogain.resolve import Given, as_recipe
 from infogain.result import Result
 from infogain.text import TextModel, Tokenizer
 from infogain.trace import Trace
@@ -48,7 +48,7 @@ class Generation:
 def generate(
     model: TextModel,
     prompts: Prompt | Sequence[Prompt],
-    recipe: Recipe | str | Mapping[str, Any] | None = None,
+    recipe: Given = None,
     *,
     length: int | Sequence[int] | None = None,
     chat: bool | None = None,
@@ -59,13 +59,14 @@ def generate(
     batch_size: int = 16,
     observe: Observer | None = None,
     trace: bool = False,
+    **options: Any,
 ) -> list[Generation]:
-    """Complete prompts.
+    """Complete prompts: `infogain.generate(model, "Why is the sky blue?", "info-gain", n=4, k=2)`.
 
     model        what `infogain.load` returns
     prompts      a text, a conversation (messages with role and content), or several of them
-    recipe       a Recipe, a sampler's name, or a plain table; what these two leave open: Info-Gain in blocks of 16, or
-                 of the model's own width
+    recipe       a sampler, its name, or a table of its name and options; or a recipe, its name, path or table;
+                 unset: Info-Gain
     length       tokens to write: one number, or one per prompt; unset: 256, or what the model's context has left
     chat         put texts into the chat template; unset: if the checkpoint has one
     system       system message of a chat
@@ -76,33 +77,64 @@ def generate(
     observe      called with a StepEvent per step
     trace        keep every candidate of every step
 
+    Options go over those of the sampler or recipe, as in `decode`: n, tau_token and so on, k, or steps and shape,
+    block, order, eos_ids, seed. A block that is left open is 16 columns wide, or as wide as the model's own.
+
     A prompt's text depends on its own seed and not on its batch (in half precision: up to rounding).
     """
     job = completions(model, as_prompts(prompts), length, chat, system)
-    settings = as_recipe(recipe, model, stop_at_eos)
-    return collect(stream(model, job, settings, stop, seeds, batch_size, observe, trace))
+    settings = _settings(model, as_recipe(recipe, options, generate), options, stop_at_eos)
+    return collect(decode_job(model, job, settings, stop, seeds, batch_size, observe, trace))
+
+
+def stream(
+    model: TextModel,
+    prompts: Prompt | Sequence[Prompt],
+    recipe: Given = None,
+    *,
+    length: int | Sequence[int] | None = None,
+    chat: bool | None = None,
+    system: str | None = None,
+    stop: str | Sequence[str] = (),
+    stop_at_eos: bool = True,
+    seeds: Sequence[int] | None = None,
+    batch_size: int = 16,
+    observe: Observer | None = None,
+    trace: bool = False,
+    **options: Any,
+) -> Iterator[tuple[int, Generation]]:
+    """Complete prompts and give each text as soon as it is done, with its prompt's number, counted from 0.
+
+    Everything is as for `generate`. If decoding breaks off, the error's `partial` is that of `decode_stream`: the rows
+    in flight.
+    """
+    job = completions(model, as_prompts(prompts), length, chat, system)
+    settings = _settings(model, as_recipe(recipe, options, stream), options, stop_at_eos)
+    return decode_job(model, job, settings, stop, seeds, batch_size, observe, trace)
 
 
 def infill(
     model: TextModel,
     texts: str | Sequence[str],
-    recipe: Recipe | str | Mapping[str, Any] | None = None,
+    recipe: Given = None,
     *,
     seeds: Sequence[int] | None = None,
     batch_size: int = 16,
     observe: Observer | None = None,
     trace: bool = False,
+    **options: Any,
 ) -> list[Generation]:
     """Fill the holes of texts: `[MASK]` is one token, `[MASK:8]` eight, and the model's own mask token one.
 
-    recipe, seeds, batch_size, observe and trace are as for `generate`. Every hole is filled: nothing stops at an EOS.
+    recipe, seeds, batch_size, observe, trace and options are as for `generate`. Every hole is filled: nothing stops at
+    an EOS.
     """
     job = infills(model, [texts] if isinstance(texts, str) else texts)
-    settings = as_recipe(recipe, model, stop_at_eos=False)
-    return collect(stream(model, job, settings, (), seeds, batch_size, observe, trace))
+    settings = _settings(model, as_recipe(recipe, options, infill), options, stop_at_eos=False)
+    return collect(decode_job(model, job, settings, (), seeds, batch_size, observe, trace))
 
 
-def stream(
+def decode_job(
     model: TextModel,
     job: Job,
     recipe: Recipe,
@@ -114,8 +146,8 @@ def stream(
 ) -> Iterator[tuple[int, Generation]]:
     """Decode a job, `batch_size` prompts at a time; each text comes with its prompt's number as soon as it is done.
 
-    The longest prompts go first, and the next takes the place of one that is done. If decoding breaks off, the error's
-    `partial` is that of `decode_stream`: the rows in flight.
+    The longest prompts go first, and the next takes the place of one that is done. The recipe is one that `settle` has
+    filled in.
     """
     stops = as_stops(stop)
     seeds = noise.row_seeds(recipe.seed, len(job.rows)) if seeds is None else seeds
@@ -125,8 +157,8 @@ def stream(
         raise InputError(f"batch_size must be a whole number of at least 1; got {batch_size!r}.")
     canvas = Canvas.infill(job.rows, model.model.mask_id)
     lane = Lane(canvas, recipe, seeds, _early_stop(model.tokenizer, stops, recipe), at_once=batch_size)
-    for _, i, result in decode_stream(model, [lane], observe=observe, trace=trace):
-        yield i, _read(model.tokenizer, job.prompts[i], job.whole, result, stops)
+    rows = decode_stream(model, [lane], observe=observe, trace=trace)
+    return ((i, _read(model.tokenizer, job.prompts[i], job.whole, result, stops)) for _, i, result in rows)
 
 
 def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
@@ -141,23 +173,25 @@ def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
     return [texts[i] for i in sorted(texts)]
 
 
-def default_recipe(model: Denoiser) -> Recipe:
-    """Info-Gain, one token a step, in blocks of the model's own width or of the paper's."""
-    return Recipe(block=model.attention_block or BLOCK)
+def _settings(model: TextModel, recipe: Recipe, options: Plain, stop_at_eos: bool) -> Recipe:
+    if not stop_at_eos and options.get("eos_ids"):
+        raise InputError(
+            "eos_ids says which tokens end a text; here none does (stop_at_eos=False, or infill). Drop it."
+        )
+    return settle(recipe, model, stop_at_eos)
 
 
-def as_recipe(given: Recipe | str | Mapping[str, Any] | None, model: TextModel, stop_at_eos: bool) -> Recipe:
-    """What is given, over the default recipe where it is no whole one; its eos_ids are those that will end a text."""
-    recipe = default_recipe(model.model)
-    if isinstance(given, str):
-        recipe = replace(recipe, sampler=cast("Any", given))
-    elif isinstance(given, Recipe):
-        recipe = given
-    elif isinstance(given, Mapping):
-        recipe = Recipe.of({**recipe.plain(), **given})
-    elif given is not None:
-        raise InputError(f"a recipe is a Recipe, a sampler's name or a plain table; got {given!r:.80}.")
-    return replace(recipe, eos_ids=(recipe.eos_ids or model.tokenizer.eos_ids) if stop_at_eos else ())
+def settle(recipe: Recipe, model: TextModel, stop_at_eos: bool = True, whole: bool = False) -> Recipe:
+    """Fill in what a recipe leaves open, as suits texts of this model.
+
+    The block: the model's own width, or else the paper's; `whole`: all columns at once in place of the paper's.
+    The ids that end a text: the checkpoint's, or none at all.
+    """
+    block = (0 if whole else BLOCK) if recipe.block is None else recipe.block
+    eos_ids = (recipe.eos_ids or model.tokenizer.eos_ids) if stop_at_eos else ()
+    if recipe.block is None or block == 0:
+        block = model.model.attention_block or block
+    return replace(recipe, block=block, eos_ids=eos_ids)
 
 
 def as_stops(stop: str | Sequence[str]) -> list[str]:

@@ -38,10 +38,8 @@ class Lane:
         return noise.row_seeds(self.recipe.seed, self.rows) if self.seeds is None else list(self.seeds)
 
     def fitted(self, attention_block: int | None) -> Lane:
-        """With the model's own block width where the recipe leaves it open and the model has one."""
-        if attention_block is None or self.recipe.block is not None:
-            return self
-        return replace(self, recipe=replace(self.recipe, block=attention_block))
+        """A lane whose block is a number: what the recipe leaves open is the model's own width, or 0 for one block."""
+        return replace(self, recipe=replace(self.recipe, block=self.recipe.block or attention_block or 0))
 
     def check(self, mask_id: int, vocab_size: int, block_causal: bool) -> None:
         """Refuse what cannot be decoded, before any work is done."""

@@ -169,16 +169,28 @@ class Registry(Generic[T]):
         """Make an entry by name, or by name and preset ("info-gain:validated"); options go over the preset."""
         entry = self[name]
         options = {**entry.presets.get(name.partition(":")[2], {}), **options}
+        self._check_names(entry, name, options)
         known = fields(entry)
-        for given in options:
-            if given not in known:
-                takers = [other for other in self if given in fields(self[other])]
-                note = f" ({given} belongs to {', '.join(takers)})" if takers else ""
-                raise UnknownName(f"option of {self.kind} {name!r}:", given, known, note)
         missing = [field.name for field in known.values() if field.default is MISSING and field.name not in options]
         if missing:
             raise OptionError(f"{self.kind} {name!r} needs {missing[0]}: {known[missing[0]].metadata['help']}.")
         return entry(**options)
+
+    def vary(self, value: T, **options: Any) -> T:
+        """A value with these options over its own."""
+        self._check_names(type(value), value.name, options)
+        return dataclasses.replace(value, **options)  # type: ignore[type-var]  # policies are dataclasses
+
+    def _check_names(self, entry: type[T], name: str, options: Plain) -> None:
+        known = fields(entry)
+        for given in options:
+            if given not in known:
+                raise UnknownName(f"option of {self.kind} {name!r}:", given, known, self.takers(given))
+
+    def takers(self, option: str) -> str:
+        """Whose option it is, to be said behind one that was misplaced."""
+        names = [name for name in self if option in fields(self[name])]
+        return f" ({option} belongs to {', '.join(names)})" if names else ""
 
     def parse(self, value: T | str | Mapping[str, Any]) -> T:
         """From a ready value, a bare name, or a plain table with a `name`."""

@@ -11,6 +11,8 @@ from infogain.options import MOST, Options, Plain, fields, option, plain
 from infogain.samplers import SAMPLERS, Sampler
 from infogain.schedule import SCHEDULES, Schedule, TokensPerStep
 
+BLOCK_HELP = "columns decoded together; 0: all of them, or a block-causal model's own; unset: 0, for texts 16"
+
 
 @dataclass(frozen=True)
 class Recipe(Options):
@@ -18,7 +20,7 @@ class Recipe(Options):
 
     sampler: Sampler = option("info-gain", "how each step chooses")
     schedule: Schedule = option(TokensPerStep(), "how many tokens each step commits")
-    block: int | None = option(None, "columns decoded together; unset: all of them (global)", low=1, high=MOST)
+    block: int | None = option(None, BLOCK_HELP, low=0, high=MOST)
     order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))
     eos_ids: tuple[int, ...] = option((), "stop after a block that holds one of these tokens; unset: none", low=0)
     seed: int = option(0, "one seed for the decode; rows get their own from it", low=-(2**63), high=2**63 - 1)

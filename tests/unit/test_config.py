@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from infogain.config import dump_recipe, load_recipe, merge, save_recipe
+from infogain.config import dump_recipe, save_recipe
 from infogain.errors import InputError, OptionError
 from infogain.recipe import Recipe
-from infogain.samplers import SAMPLERS, BestOfN, Confidence, InfoGain
+from infogain.resolve import change, load_recipe
+from infogain.samplers import SAMPLERS, BestOfN, Confidence, Entropy, InfoGain, Margin, make
 from infogain.schedule import Steps, TokensPerStep
 
 RECIPES = sorted(path for path in (Path(__file__).parents[2] / "recipes").rglob("*.toml") if path.stem != "table")
@@ -93,35 +95,25 @@ def test_a_file_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
         load_recipe(tmp_path)
 
 
-TABLE = {"block": 16, "sampler": {"name": "best-of-n", "n": 4, "base": {"name": "entropy", "tau_pos": 0.2}}}
+RECIPE = Recipe(BestOfN(4, Entropy(tau_pos=0.2)), TokensPerStep(1), 16)
 
 
-def test_merging_keeps_what_is_not_overridden() -> None:
-    assert merge(TABLE, {}) == TABLE
-    assert merge(TABLE, {"block": 4, "seed": 1}) == {**TABLE, "block": 4, "seed": 1}
-    assert merge(TABLE, {"sampler": {"n": 2}})["sampler"] == {**TABLE["sampler"], "n": 2}  # type: ignore[dict-item]
-    assert merge(TABLE, {"sampler": {"name": "best-of-n", "n": 2}}) == merge(TABLE, {"sampler": {"n": 2}})
+def test_options_over_a_recipe_keep_what_is_not_overridden() -> None:
+    assert change(RECIPE) == RECIPE
+    assert change(RECIPE, rest={"block": 4, "seed": 1}) == replace(RECIPE, block=4, seed=1)
+    fewer = replace(RECIPE, sampler=BestOfN(2, Entropy(tau_pos=0.2)))
+    assert change(RECIPE, {"n": 2}) == change(RECIPE, {"name": "best-of-n", "n": 2}) == fewer
 
 
-def test_merging_goes_down_into_the_base() -> None:
-    merged = merge(TABLE, {"sampler": {"base": {"tau_token": 0.5}}})
-    assert merged["sampler"]["base"] == {"name": "entropy", "tau_pos": 0.2, "tau_token": 0.5}
-    assert merged["sampler"]["n"] == 4
+def test_options_go_down_into_the_base() -> None:
+    changed = change(RECIPE, {"base": {"tau_token": 0.5}}).sampler
+    assert changed == BestOfN(4, Entropy(tau_pos=0.2, tau_token=0.5))
 
 
-def test_another_name_replaces_the_table() -> None:
-    assert merge(TABLE, {"sampler": {"name": "entropy"}})["sampler"] == {"name": "entropy"}
-    assert merge(TABLE, {"sampler": "entropy"})["sampler"] == "entropy"
-    assert merge(TABLE, {"sampler": {"base": {"name": "margin"}}})["sampler"]["base"] == {"name": "margin"}
-
-
-def test_a_bare_name_is_a_table_too() -> None:
-    assert merge({"sampler": "entropy"}, {"sampler": {"tau_pos": 1.0}}) == {
-        "sampler": {"name": "entropy", "tau_pos": 1.0}
-    }
-
-
-def test_merging_changes_neither_of_its_tables() -> None:
-    before = repr(TABLE)
-    merge(TABLE, {"sampler": {"n": 9, "base": {"tau_pos": 9.0}}})["sampler"]["base"]["x"] = 1
-    assert repr(TABLE) == before
+def test_another_name_starts_from_its_own_defaults() -> None:
+    assert change(RECIPE, {"name": "entropy"}).sampler == Entropy()
+    assert change(RECIPE, {"base": {"name": "margin"}}).sampler == BestOfN(4, Margin())
+    assert change(RECIPE, {"name": "info-gain:validated", "n": 2}).sampler == make("info-gain:validated", n=2)
+    assert change(RECIPE, schedule={"count": 5}).schedule == Steps(5)
+    assert change(RECIPE, schedule={"count": 5, "shape": "cosine"}).schedule == Steps(5, "cosine")
+    assert change(replace(RECIPE, schedule=Steps(5, "cosine")), schedule={"count": 6}).schedule == Steps(6, "cosine")

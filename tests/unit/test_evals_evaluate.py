@@ -12,10 +12,11 @@ import pytest
 import infogain
 from infogain import InfoGainError, Recipe, Trace
 from infogain.errors import UnfitModel
-from infogain.evals.evaluate import PIECE, Plan, default_for, evaluate, prepare
+from infogain.evals.evaluate import PIECE, Plan, evaluate, is_whole, prepare
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.tasks import TASKS, load_task
+from infogain.generate import settle
 from infogain.samplers import make
 from infogain.schedule import TokensPerStep
 from infogain.text import TextModel
@@ -166,16 +167,16 @@ def test_planning_and_infilling_are_decoded_in_one_block(model: TextModel, dream
     blocks = {}
     for task in ("gsm8k", "countdown", "sudoku"):
         kind = load_task(task)
-        blocks[task] = default_for(kind, kind.protocol(dream.tokenizer), dream).block
-    assert blocks == {"gsm8k": 16, "countdown": None, "sudoku": None}
+        blocks[task] = settle(Recipe(), dream, whole=is_whole(kind, kind.protocol(dream.tokenizer))).block
+    assert blocks == {"gsm8k": 16, "countdown": 0, "sudoku": 0}
     kind = load_task("zoo:arithmetic")
-    assert default_for(kind, kind.protocol(model.tokenizer), model).block is None
+    assert settle(Recipe(), model, whole=is_whole(kind, kind.protocol(model.tokenizer))).block == 0
 
 
 def test_a_block_causal_model_keeps_its_blocks(tmp_path: Path) -> None:
     sdar = infogain.load(write_checkpoint(tmp_path, "sdar"), device="cpu")
     kind = load_task("countdown")
-    assert default_for(kind, kind.protocol(sdar.tokenizer), sdar).block == 4
+    assert settle(Recipe(), sdar, whole=is_whole(kind, kind.protocol(sdar.tokenizer))).block == 4
 
 
 def test_a_model_that_cannot_be_asked_is_told_so(model: TextModel) -> None:

@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import pytest
 
-from infogain.config import load_recipe
 from infogain.errors import InputError, UnknownName
 from infogain.evals import reproduce
 from infogain.evals.beside import notes, table_of
-from infogain.evals.paper import FILE, PaperTable, load_table, recipes_folder, table_names
+from infogain.evals.paper import FILE, PaperTable, load_table, table_names
 from infogain.evals.tasks import load_task
 from infogain.recipe import Recipe
+from infogain.resolve import load_recipe, recipes_folder
 from infogain.samplers import KLASS, PC, Confidence, InfoGain, LookUM
 from infogain.schedule import TokensPerStep
 from infogain.studies.paper import DREAM, SDAR, TRADO
@@ -91,7 +91,7 @@ def test_averages_are_those_of_the_rows_and_of_the_studies() -> None:
 def test_planning_is_decoded_globally_with_pcs_own_lambda() -> None:
     table = TABLES["table2"]
     blocks = {column.task: column.over(BY_NAME["table2", "k1-entropy"].recipe).block for column in table.columns}
-    assert blocks == {"gsm8k": 16, "math500": 16, "humaneval": 16, "mbpp": 16, "sudoku": None, "countdown": None}
+    assert blocks == {"gsm8k": 16, "math500": 16, "humaneval": 16, "mbpp": 16, "sudoku": 0, "countdown": 0}
     changed = {column.task: column.over(BY_NAME["table2", "k2-pc"].recipe).sampler for column in table.columns}
     lam = {task: sampler.lam for task, sampler in changed.items() if isinstance(sampler, PC)}
     assert lam == {"gsm8k": 0.25, "math500": 0.25, "humaneval": 0.25, "mbpp": 0.25, "sudoku": 0.0, "countdown": 0.5}

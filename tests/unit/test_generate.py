@@ -12,8 +12,7 @@ from torch import Tensor
 
 import infogain
 from infogain import ContextError, InputError, NumericsError, Recipe, StepEvent, TextModel, TokensPerStep
-from infogain.generate import default_recipe, stream
-from infogain.job import completions
+from infogain.generate import settle, stream
 from infogain.models import FullCanvas
 from infogain.text import Message
 
@@ -110,10 +109,17 @@ def test_the_longest_prompts_go_first_and_the_next_takes_the_place_of_one_that_i
     model = parrot("a quick brown fox jumps over")
     prompts, lengths = ["a", "a", "a quick", "a quick b"], [4, 6, 8, 4]
     flying: list[set[int]] = []
-    job = completions(model, prompts, lengths)
     done = [
         (i, len(flying))
-        for i, _ in stream(model, job, GREEDY, batch_size=2, observe=lambda event: flying.append(set(event.prompt)))
+        for i, _ in stream(
+            model,
+            prompts,
+            GREEDY,
+            length=lengths,
+            stop_at_eos=False,
+            batch_size=2,
+            observe=lambda event: flying.append(set(event.prompt)),
+        )
     ]
     assert flying == [{2, 3}] * 2 + [{2, 1}] * 2 + [{1, 0}] + [{0}]
     assert done == [(3, 2), (2, 4), (1, 5), (0, 6)], "every text comes in the step that finishes it"
@@ -179,7 +185,7 @@ def test_each_text_has_its_own_trace() -> None:
 
 def test_the_default_recipe_is_info_gain_in_blocks() -> None:
     model = parrot("the cat sat on the mat")
-    assert default_recipe(model.model) == Recipe(block=16)
+    assert settle(Recipe(), model) == Recipe(block=16, eos_ids=model.tokenizer.eos_ids)
     text = infogain.generate(model, "the", length=3)[0]
     assert (text.recipe["sampler"]["name"], text.recipe["block"]) == ("info-gain", 16)
     table = infogain.generate(model, "the", {"sampler": {"name": "eb", "bound": 0.5}, "block": 2}, length=3)[0]
@@ -195,7 +201,7 @@ def test_the_default_recipe_is_info_gain_in_blocks() -> None:
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1"),
         ({"batch_size": 2.0}, "batch_size must be a whole number"),
         ({"stop": ["x", ""]}, "a stop string must hold at least one character; got ''"),
-        ({"recipe": 3}, "a recipe is a Recipe, a sampler's name or a plain table; got 3"),
+        ({"recipe": 3}, "a recipe is a Recipe, a sampler, a name of either, a path or a plain table; got 3"),
         ({"length": 0}, "at least 1"),
         ({"length": [3, 4]}, "one per prompt"),
     ],

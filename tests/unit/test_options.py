@@ -111,7 +111,7 @@ def test_counts_have_an_end(name: str, option: str) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"block": 0}, "block must be at least 1"),
+        ({"block": -1}, "block must be at least 0"),
         ({"order": "zigzag"}, "'zigzag'"),
         ({"eos_ids": -1}, "eos_ids must be at least 0"),
         ({"seed": 1.5}, "seed must be int"),

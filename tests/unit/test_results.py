@@ -107,7 +107,7 @@ def test_a_canvas_without_masks_is_done() -> None:
         (CANVAS, {"eos_ids": 3}, "not the mask id 3"),
         (CANVAS, {"eos_ids": 44}, "below the vocabulary"),
         (CANVAS, {"schedule": 0}, "k must be at least 1"),
-        (CANVAS, {"block": 0}, "block must be at least 1"),
+        (CANVAS, {"block": -1}, "block must be at least 0"),
         (CANVAS, {"schedule": infogain.Steps(1), "block": 2}, "1 steps for 3 blocks"),
         (Canvas(torch.zeros(0, 3, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), 3), {}, "empty batch"),
     ],

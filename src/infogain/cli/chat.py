@@ -17,7 +17,7 @@ from infogain.cli.sheet import sheet
 from infogain.cli.terminal import Terminal
 from infogain.cli.texts import show
 from infogain.errors import ContextError, InfoGainError, InputError
-from infogain.generate import Generation, stream
+from infogain.generate import Generation, decode_job
 from infogain.job import Job, completions
 from infogain.recipe import Recipe
 from infogain.story import Story
@@ -134,7 +134,7 @@ class Talk:
 
     def _watch(self, job: Job) -> Generation:
         if not self.console.is_terminal:
-            return next(stream(self.model, job, self.recipe))[1]
+            return next(decode_job(self.model, job, self.recipe))[1]
         story = Story(Trace(self.recipe.plain(), self.model.model.mask_id, job.rows))
         with Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="visible") as live:
 
@@ -142,5 +142,5 @@ class Talk:
                 story.observe(event)
                 live.update(sheet(story, self.model.tokenizer.word, self.recipe.eos_ids), refresh=True)
 
-            _, text = next(stream(self.model, job, self.recipe, observe=observe))
+            _, text = next(decode_job(self.model, job, self.recipe, observe=observe))
         return text

@@ -22,7 +22,7 @@ from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal, literal
 from infogain.cli.texts import masks
 from infogain.errors import InputError
-from infogain.generate import BLOCK, Generation, collect, stream
+from infogain.generate import BLOCK, Generation, collect, decode_job
 from infogain.job import Job, completions
 from infogain.options import fields
 from infogain.recipe import Recipe
@@ -88,13 +88,13 @@ def warm_up(model: TextModel, job: Job, recipes: Iterable[Recipe]) -> None:
     """Walk every recipe's way once, in two steps for each block: none pays for what only a first decode does."""
     for recipe in recipes:
         half = TokensPerStep(max(1, (recipe.block or BLOCK) // 2))
-        collect(stream(model, job, replace(recipe, schedule=half)))
+        collect(decode_job(model, job, replace(recipe, schedule=half)))
 
 
 def timed(model: TextModel, job: Job, recipe: Recipe, name: str) -> tuple[Generation, float]:
     with watch(masks(job, model) * recipe.sampler.copies, name) as observe:
         begun = time.perf_counter()
-        _, text = next(stream(model, job, recipe, observe=observe))
+        _, text = next(decode_job(model, job, recipe, observe=observe))
         return text, time.perf_counter() - begun
 
 

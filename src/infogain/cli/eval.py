@@ -16,7 +16,7 @@ from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
 from infogain.cli.texts import masks
 from infogain.errors import InputError, UnfitModel
-from infogain.evals.evaluate import Plan, check, default_for, evaluate, prepare
+from infogain.evals.evaluate import Plan, check, evaluate, is_whole, prepare
 from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
 from infogain.evals.protocol import STYLES
 from infogain.evals.runs import Run
@@ -67,8 +67,8 @@ def eval_(
     Examples:
       infogain eval
       infogain eval zoo:countdown zoo:sudoku --seeds 1 --limit 50
-      infogain eval gsm8k math500 --model ./dream --recipe recipes/info-gain-reasoning.toml
-      infogain eval sudoku countdown --model ./dream --recipe recipes/info-gain-planning.toml --data ./benchmarks
+      infogain eval gsm8k math500 --model ./dream --recipe info-gain-reasoning
+      infogain eval sudoku countdown --model ./dream --recipe info-gain-planning --data ./benchmarks
       infogain eval humaneval --model ./sdar --length 512 --sampler entropy -k 2
     """
     console = Terminal()
@@ -111,7 +111,7 @@ def plan_for(
 ) -> Plan:
     protocol = task.protocol(model.tokenizer, **asked)
     stops = protocol.style != "infill"
-    recipe = recipe_for(model, settings, stops, default_for(task, protocol, model))
+    recipe = recipe_for(model, settings, stops, is_whole(task, protocol))
     return prepare(task, model, described, protocol, recipe, data if task.files else None)
 
 

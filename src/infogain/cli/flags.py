@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
-from infogain.config import load_recipe, merge
-from infogain.errors import OptionError
 from infogain.generate import BLOCK
-from infogain.options import Plain, accepted, fields, plain
+from infogain.options import Plain, accepted, fields
 from infogain.recipe import Recipe
+from infogain.resolve import change, load_recipe
 from infogain.samplers import SAMPLERS, BestOfN
 from infogain.schedule import SCHEDULES, Steps, TokensPerStep
 
@@ -39,10 +37,15 @@ TYPES: dict[Any, click.ParamType[Any]] = {
     tuple[int, ...]: Ids(),
 }
 RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
+RECIPE_HELP = (
+    "recipe to start from: a TOML file, or a name of `infogain recipe --list`; flags override it; unset: as said below"
+)
 NAMES = f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated; unset: {Recipe().sampler.name}"
 SAMPLER: Flag = click.option("--sampler", "sampler__name", metavar="NAME", help=NAMES)
 TEXT_EOS = "stop after a block that holds one of these tokens; unset: those that end the tokenizer's texts"
-TEXT_BLOCK = f"columns decoded together; unset: {BLOCK}, or the width a block-causal model was trained with"
+TEXT_BLOCK = (
+    f"columns decoded together; 0: all of them; unset: {BLOCK}, or the width a block-causal model was trained with"
+)
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -56,9 +59,10 @@ class Settings:
     schedule: Plain = dataclasses.field(default_factory=dict)
     recipe: Plain = dataclasses.field(default_factory=dict)
 
-    def over(self, defaults: Recipe) -> Recipe:
-        """Flags over the recipe file, or over the defaults where there is none."""
-        return resolve(defaults, self.file, self.sampler, self.base, self.schedule, self.recipe)
+    def over(self, start: Recipe) -> Recipe:
+        """Flags over the recipe that --recipe names, or over this one where it names none."""
+        sampler = {**self.sampler, "base": self.base} if self.base else self.sampler
+        return change(load_recipe(self.file["name"]) if self.file else start, sampler, self.schedule, self.recipe)
 
 
 def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,43 +99,10 @@ def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags:
     return flagged
 
 
-def resolve(defaults: Recipe, file: Plain, sampler: Plain, base: Plain, schedule: Plain, recipe: Plain) -> Recipe:
-    table = (load_recipe(file["path"]) if file else defaults).plain()
-    name = sampler.get("name", table["sampler"]["name"])
-    if name != table["sampler"]["name"]:
-        table["sampler"] = plain(SAMPLERS.make(name))  # with its defaults, so that single flags lie over them
-        sampler = {**sampler, "name": table["sampler"]["name"]}  # a preset is spelled out
-    if base:
-        sampler = {**sampler, "base": base}
-    schedule = _schedule(schedule, table["schedule"]["name"])
-    return Recipe.of(merge(table, {"sampler": sampler, "schedule": schedule, **recipe}))
-
-
-def _schedule(given: Plain, name: str) -> Plain:
-    """What the flags change of the schedule of this name."""
-    if "k" in given and "count" in given:
-        raise OptionError(
-            f"a schedule is tokens per step or a number of steps; got -k {given['k']} and --steps {given['count']}. "
-            "Drop one of them."
-        )
-    name = TokensPerStep.name if "k" in given else Steps.name if "count" in given else name
-    if "shape" in given and name != Steps.name:
-        raise OptionError(
-            f"--shape says how a number of steps is spread; the schedule is {name!r}. Give --steps, or drop --shape."
-        )
-    return {"name": name, **given}
-
-
 def _flags(meanings: Mapping[str, str] = {}) -> list[Flag]:
     """`meanings` of recipe fields, where they are not what a bare recipe says."""
-    file_type = click.Path(dir_okay=False, path_type=Path)
     return [
-        click.option(
-            "--recipe",
-            "file__path",
-            type=file_type,
-            help="TOML file to start from; flags override it; unset: as said below",
-        ),
+        click.option("--recipe", "file__name", metavar="NAME|FILE", help=RECIPE_HELP),
         *(_sampler_flag(field) for field in _sampler_fields()),
         click.option(
             "--base",

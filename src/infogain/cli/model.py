@@ -12,7 +12,7 @@ import click
 from infogain.cli.flags import Flag, Settings
 from infogain.cli.terminal import busy, say
 from infogain.errors import InputError
-from infogain.generate import as_recipe, default_recipe
+from infogain.generate import settle
 from infogain.load import DTYPES, is_of_zoo, load
 from infogain.models.backbone import CACHES
 from infogain.models.engine import ENGINES
@@ -99,14 +99,12 @@ def _sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     return flagged
 
 
-def recipe_for(
-    model: TextModel, settings: Settings, stop_at_eos: bool = True, defaults: Recipe | None = None
-) -> Recipe:
-    """The flags over what suits the model, or the defaults; says so where blocks are not those it was trained with."""
+def recipe_for(model: TextModel, settings: Settings, stop_at_eos: bool = True, whole: bool = False) -> Recipe:
+    """The flags, and what suits the model; says so where blocks are not those it was trained with."""
     if not stop_at_eos and "eos_ids" in settings.recipe:
         raise InputError("--eos-ids says which tokens end a text; here none does (--ignore-eos, or infill). Drop it.")
-    recipe = as_recipe(settings.over(defaults or default_recipe(model.model)), model, stop_at_eos)
+    recipe = settle(settings.over(Recipe()), model, stop_at_eos, whole)
     own = model.model.attention_block
-    if own and recipe.block not in (None, own):
+    if own and recipe.block != own:
         say(f"note: blocks of {recipe.block} columns; the checkpoint was trained with {own}.", err=True)
     return recipe

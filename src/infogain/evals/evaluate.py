@@ -17,7 +17,7 @@ from infogain.evals.fingerprint import content_fingerprint
 from infogain.evals.protocol import Protocol
 from infogain.evals.runs import VERSION, Run, hash_of, run_name
 from infogain.evals.task import Item, Shot, Task
-from infogain.generate import default_recipe, stream
+from infogain.generate import decode_job
 from infogain.job import Job, Prompt, completions, encode_prompt, infills
 from infogain.noise import repeat_seed, row_seeds
 from infogain.options import Plain
@@ -71,11 +71,9 @@ class Plan:
         )
 
 
-def default_for(task: Task, protocol: Protocol, model: TextModel) -> Recipe:
-    """What suits the model, with one block for planning and infilling, unless the model has blocks of its own."""
-    recipe = default_recipe(model.model)
-    whole = (task.one_block or protocol.style == "infill") and not model.model.attention_block
-    return replace(recipe, block=None) if whole else recipe
+def is_whole(task: Task, protocol: Protocol) -> bool:
+    """Whether all is decoded in one block unless the recipe says otherwise: planning and infilling are."""
+    return task.one_block or protocol.style == "infill"
 
 
 def check(tasks: Iterable[Task], data: Path | None) -> None:
@@ -209,7 +207,7 @@ def _decode(
 
     seeds = [plan.seeds[seed][i] for seed, i in piece]
     stops = _stops(plan.task, plan.protocol)
-    for at, text in stream(plan.model, plan.part(piece), plan.recipe, stops, seeds, batch_size, watch, traces):
+    for at, text in decode_job(plan.model, plan.part(piece), plan.recipe, stops, seeds, batch_size, watch, traces):
         seconds = time.perf_counter() - began
         choices, bypassed = count.take(text.seed)
         yield Came(*piece[at], text, {"choices": choices, "bypassed": bypassed, "seconds": round(seconds, 6)})

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-import infogain
-from infogain.config import load_recipe, merge
 from infogain.errors import InputError, UnknownName
 from infogain.options import Plain
 from infogain.recipe import Recipe
+from infogain.resolve import change, load_recipe, recipes_folder
 
 FILE = "table.toml"
 
@@ -29,8 +28,8 @@ class Column:
 
     def over(self, recipe: Recipe) -> Recipe:
         options = self.samplers.get(recipe.sampler.name, {})
-        changed = Recipe.of(merge(recipe.plain(), {"sampler": options}))
-        return replace(changed, block=None) if self.whole else changed
+        changed = change(recipe, options)
+        return replace(changed, block=0) if self.whole else changed
 
 
 @dataclass(frozen=True)
@@ -89,13 +88,6 @@ class PaperTable:
 
 def _sampler(row: Row) -> str:
     return row.recipe.sampler.name
-
-
-def recipes_folder() -> Path:
-    """Within the installed package, or at the root of a checkout."""
-    package = Path(infogain.__file__).parent
-    inside = package / "recipes"
-    return inside if inside.is_dir() else package.parents[1] / "recipes"
 
 
 def table_names() -> list[str]:

@@ -16,7 +16,7 @@ from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.task import Task
 from infogain.evals.tasks import load_task
-from infogain.generate import as_recipe
+from infogain.generate import settle
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.samplers import PC
@@ -75,7 +75,7 @@ def _with(plan: Plan, row: Row, column: Column, setting: Setting) -> Plan:
 
 
 def recipe_of(row: Row, column: Column, setting: Setting, stops: bool) -> Recipe:
-    recipe = as_recipe(column.over(row.recipe), setting.model, stops)
+    recipe = settle(column.over(row.recipe), setting.model, stops)
     if isinstance(recipe.sampler, PC) and setting.frequencies:
         return replace(recipe, sampler=replace(recipe.sampler, frequencies=setting.frequencies))
     return recipe

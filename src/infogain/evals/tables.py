@@ -103,7 +103,7 @@ ASKED: dict[str, Callable[[Run, Plain], str]] = {
     "model": lambda run, about: about["model"]["name"],
     "sampler": lambda run, about: about["recipe"]["sampler"]["name"],
     "K": lambda run, about: pace(about["recipe"]),
-    "block": lambda run, about: str(about["recipe"].get("block") or NONE),
+    "block": lambda run, about: str(about["recipe"].get("block") or "all"),
     "cache": lambda run, about: kept(about["model"]),
 }
 SPARED = ("block", "cache")  # where runs do not differ in it

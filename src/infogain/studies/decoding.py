@@ -13,7 +13,7 @@ import torch
 
 from infogain.canvas import Canvas
 from infogain.decode import decode
-from infogain.generate import default_recipe, stream
+from infogain.generate import decode_job, settle
 from infogain.job import completions
 from infogain.noise import row_seeds
 from infogain.options import Plain
@@ -88,10 +88,10 @@ def chat_scores(subject: Subject, cell: Cell) -> Plain:
     task, model = load_task(cell.task), subject.text
     every = lines(cell)
     job = completions(model, [task.chat(line.problem) for line in every], CHAT_LENGTH)
-    recipe = replace(cell.recipe, block=default_recipe(model.model).block, eos_ids=model.tokenizer.eos_ids)
+    recipe = settle(replace(cell.recipe, block=None), model)  # that of canvases is no matter for texts
     tally = Tally(cell, lambda problem, text: (task.check_chat(problem, text),) * 2)
     seeds = [line.seed for line in every]
-    for at, reply in stream(model, job, recipe, seeds=seeds, batch_size=CHAT_BATCH):
+    for at, reply in decode_job(model, job, recipe, seeds=seeds, batch_size=CHAT_BATCH):
         line = every[at]
         tally.check(line.number, line.turn, line.problem, reply.text, reply.cumulative_entropy)
         for name in COSTS:
