@@ -11,7 +11,7 @@ from infogain.options import MOST, Options, Plain, fields, option, plain
 from infogain.samplers import SAMPLERS, Sampler
 from infogain.schedule import SCHEDULES, Schedule, TokensPerStep
 
-BLOCK_HELP = "columns decoded together; 0: all of them, or a block-causal model's own; unset: 0, for texts 16"
+BLOCK_HELP = "columns decoded together; 0: all of them; for texts unset: 16, otherwise unset: all of them (global)"
 
 
 @dataclass(frozen=True)

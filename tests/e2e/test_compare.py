@@ -11,7 +11,7 @@ import pytest
 
 from infogain import Recipe
 from infogain.cli import compare
-from infogain.generate import stream
+from infogain.generate import decode_job
 from infogain.job import Job
 from infogain.text import TextModel
 from tests.e2e.test_cli import ok
@@ -43,13 +43,13 @@ def test_no_sampler_pays_for_warming_up(folder: Path, monkeypatch: pytest.Monkey
 
     def noted(model: TextModel, job: Job, recipe: Recipe, **how: Any) -> Any:
         events.append(recipe.sampler.name)
-        return stream(model, job, recipe, **how)
+        return decode_job(model, job, recipe, **how)
 
     def clock() -> float:
         events.append("clock")
         return float(len(events))
 
-    monkeypatch.setattr(compare, "stream", noted)
+    monkeypatch.setattr(compare, "decode_job", noted)
     monkeypatch.setattr(compare, "time", SimpleNamespace(perf_counter=clock))
     ok("compare", "the cat", "--samplers", "entropy,entropy,info-gain", "-m", folder, "--length", 8)
     begun = events.index("clock")

@@ -377,7 +377,7 @@ def test_a_full_context_and_an_interrupt_leave_the_talk_as_it_was(
     def interrupted(*_: object, **__: object) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("infogain.cli.chat.stream", interrupted)
+    monkeypatch.setattr("infogain.cli.chat.decode_job", interrupted)
     assert talk.turn("the cat")
     assert talk.messages == before
     assert "Stopped." in capsys.readouterr().out
