@@ -24,7 +24,7 @@ from infogain.cli.prompts import Asked
 from infogain.cli.terminal import Terminal, say, write
 from infogain.cli.textfile import TextFile, json_line
 from infogain.evals.runs import hash_of
-from infogain.generate import Generation, stream
+from infogain.generate import Generation, decode_job
 from infogain.job import Job
 from infogain.noise import row_seeds
 from infogain.options import Plain
@@ -80,7 +80,7 @@ class Order:
             return
         job, seeds = part(self.job, numbers), [self.seeds[i] for i in numbers]
         with watch(masks(job, self.model) * self.recipe.sampler.copies) as observe:
-            for at, text in stream(self.model, job, self.recipe, self.stop, seeds, batch_size, observe, trace):
+            for at, text in decode_job(self.model, job, self.recipe, self.stop, seeds, batch_size, observe, trace):
                 yield numbers[at], text
 
 
