@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import sys
-from threading import Thread
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tools.answer_forms import RIGHT, WRONG, sweep
 
 from infogain import InfoGainError
-from infogain.evals.answers import boxed, equal, last_number, only_number
+from infogain.evals import referee
+from infogain.evals.answers import boxed, equal
+from infogain.evals.quantities import last_number, only_number
+from infogain.evals.referee import Referee, Verdict, compare
 from infogain.evals.task import Item, Task
 from infogain.evals.tasks import load_task
 
@@ -51,8 +60,13 @@ def test_the_last_number_has_its_sign_and_no_commas(text: str, number: str | Non
         (r"25\%", "25"),
         (r"\frac{1}{2}", None),
         (r"\sqrt{4}", None),
-        ("3/4", None),
+        ("3/4", "3/4"),
+        ("2 1/2 hours", "5/2"),
+        ("1.2 \\times 10^{3}", "1.2e3"),
+        ("-$5", "-5"),
         ("5 or 6", None),
+        ("3q = 60", None),
+        ("1" * 101, None),
     ],
 )
 def test_a_short_answer_is_a_number_with_words_or_mathematics(text: str, number: str | None) -> None:
@@ -101,18 +115,135 @@ def test_other_answers_are_not(gold: str, answer: str) -> None:
     assert not equal(gold, answer)
 
 
+# where answers are compared
+
+
+def in_threads(*questions: tuple[str, str]) -> list[Verdict]:
+    """What threads that ask at the same time are told, by their order here."""
+    with ThreadPoolExecutor(len(questions)) as threads:
+        return list(threads.map(lambda pair: compare(*pair), questions))
+
+
 def test_a_thread_can_compare_though_it_gets_no_signals() -> None:
-    found: list[bool] = []
-    thread = Thread(target=lambda: found.append(equal("0.5", r"\frac12")))
-    thread.start()
-    thread.join()
-    assert found == [True]
+    assert in_threads(("0.5", r"\frac12"), ("0.5", r"\frac13")) == [(True, r"\frac12", ""), (False, r"\frac13", "")]
+
+
+@pytest.mark.parametrize("hostile", ["9^{9^{9^9}}", r"\binom{10^9}{10^8}"])
+def test_no_expression_holds_a_thread_or_loses_what_others_ask(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(referee, "PATIENCE", 1)
+    verdicts = in_threads(("5", hostile), ("5", "5"), ("6", "5"))
+    assert verdicts[0] == (False, hostile, "comparing it takes more than 1 s of CPU, or too much memory")
+    assert [verdict.right for verdict in verdicts[1:]] == [True, False]
+
+
+@pytest.mark.parametrize("long", ["1+" * 5000 + "1", r"\begin{pmatrix}" + "1&" * 5000 + r"1\end{pmatrix}"])
+def test_an_answer_of_any_length_gets_a_verdict(long: str) -> None:
+    assert compare("5", long).note == f"an answer has at most 8000 characters; this one has {len(long)}"
+
+
+def test_a_worker_that_somebody_kills_costs_no_answer() -> None:
+    assert equal("5", "5")
+    worker = referee.REFEREE._worker
+    assert worker is not None
+    worker.kill()
+    worker.wait()
+    assert equal("5", "5")
+    assert not equal("5", "6")
+    assert referee.REFEREE._worker is not worker
+
+
+def test_a_late_reply_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a thread waits must not hand this question's reply to the next one."""
+
+    def interrupted(line: str) -> int:
+        raise KeyboardInterrupt
+
+    assert equal("5", "5")
+    worker = referee.REFEREE._worker
+    assert worker is not None
+    assert worker.stdin is not None
+    monkeypatch.setattr(worker.stdin, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        equal("5", "5")
+    assert worker.poll() is not None
+    assert not equal("5", "6")
+
+
+def test_a_fork_leaves_its_parents_worker_alone() -> None:
+    assert equal("5", "5")
+    worker = referee.REFEREE._worker
+    forked = Referee()
+    forked._worker = worker
+    forked.forget()
+    assert forked.close() is None
+    assert worker is not None
+    assert worker.poll() is None
+
+
+def test_a_library_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "worker.py"
+    for program, said in {"print('\"no sympy\"')": "no sympy", "raise SystemExit": "its process died"}.items():
+        broken.write_text(program)
+        monkeypatch.setattr(referee, "WORKER", broken)
+        with pytest.raises(InfoGainError, match=f"math-verify, which compares answers, cannot be used: .*{said}"):
+            Referee().ask("{}")
 
 
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "math_verify", None)
     with pytest.raises(InfoGainError, match=r"compared by math-verify: pip install 'infogain\[eval\]'"):
         equal("1", "1")
+
+
+# where answers are found
+
+
+def lines_run(text: str) -> int:
+    """How many lines of Python it takes to look for the box of a text."""
+    count = 0
+
+    def trace(*_: object) -> Callable[..., Any]:
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        boxed(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("text", [r"\boxed{", "{", r"\boxed{1}", r"\boxed{{", "}"])
+def test_boxes_are_found_in_time_that_grows_with_the_text(text: str) -> None:
+    assert lines_run(text * 400) <= 2 * lines_run(text * 200)
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "math500"])
+@pytest.mark.parametrize("text", [r"\boxed{", "{", "$", "1", "1 ", "111 ", "answer ", "=", "-", r"\boxed{1},"])
+def test_200_kilobytes_of_anything_are_scored(name: str, text: str) -> None:
+    """Within the comparison's CPU time, which a note would say otherwise."""
+    score = load_task(name).score(Item("0", "?", "7"), text * (200_000 // len(text)))
+    assert not score.right
+    assert "CPU" not in score.note
+
+
+FORMS = tomllib.loads((Path(__file__).parent.parent / "data" / "answer-forms.toml").read_text(encoding="utf-8"))[
+    "forms"
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form['task']}-{form['gold']}")
+def test_every_form_of_the_table_is_scored_as_it_says(form: dict[str, Any]) -> None:
+    item = Item("0", form.get("question", "?"), form["gold"])
+    assert load_task(form["task"]).score(item, form["text"]).right is form["right"], form["text"]
+
+
+def test_the_table_has_right_and_wrong_forms_of_both_tasks() -> None:
+    kinds = Counter((form["task"], form["right"]) for form in FORMS)
+    assert min(kinds[task, right] for task in ("gsm8k", "math500") for right in (True, False)) >= 30
 
 
 def right(task: Task, gold: str, text: str) -> tuple[bool, str | None]:
@@ -138,3 +269,29 @@ def test_math500_takes_the_box_or_the_last_expression() -> None:
     assert right(task, "7", "first $3$, so the final answer is $7$.")[0]
     assert not right(task, "3", "first $3$, so the final answer is $7$.")[0]
     assert right(task, "7", "") == (False, None)
+
+
+GOLDS = [
+    "12",
+    "-5",
+    "2220",
+    "0.15",
+    r"\frac{3}{4}",
+    "(3,-4)",
+    "[2,7)",
+    "6 - 5i",
+    "x^2+1",
+    "40_9",
+    r"3\pi",
+    r"\text{east}",
+]
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "math500"])
+def test_the_sweep_is_never_worse_than_math_verify_and_takes_nothing_wrong(name: str) -> None:
+    golds = [Item(gold, "?", gold) for gold in (GOLDS if name == "math500" else GOLDS[:4])]
+    right, wrong = (list(sweep(load_task(name), golds, forms)) for forms in (RIGHT, WRONG))
+    assert [count for count in right if count.ours < count.golds or count.missed] == []
+    assert [count for count in wrong if count.ours] == []
+    assert any(count.alone < count.golds for count in right)
+    assert any(count.alone for count in wrong)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infogain.evals.answers import boxed, equal, last_number, only_number
+from infogain.evals.answers import boxed
+from infogain.evals.quantities import is_mixed, last_number, only_number, value
+from infogain.evals.referee import compare
 from infogain.evals.source import Hub, Record
 from infogain.evals.task import Item, Score, Shot, Task
 
@@ -55,13 +57,22 @@ class GSM8K(Task):
         return f"Question: {question}\n{ASK}\nAnswer: "
 
     def score(self, item: Item, text: str) -> Score:
-        short = boxed(text) or (text.rpartition("####")[2] if "####" in text else None)
-        answer = last_number(text) if short is None else only_number(short) or short
-        return Score(answer is not None and equal(item.gold, answer), answer)
+        short = boxed(text) or after_mark(text)
+        number = last_number(text) if short is None else only_number(short)
+        if number is not None:
+            return Score(value(number) == value(item.gold), number)
+        return Score(False, short) if short is None or is_mixed(short) else Score(*compare(item.gold, short))
+
+
+def after_mark(text: str) -> str | None:
+    """The first line behind the last #### that is not blank."""
+    _, marker, rest = text.rpartition("####")
+    return next((line for line in rest.splitlines() if line.strip()), None) if marker else None
 
 
 def gold_of(record: Record) -> str:
     _, marker, gold = record.text("answer").rpartition("####")
-    if not marker or not last_number(gold):
+    number = last_number(gold) if marker else None
+    if number is None:
         raise record.wrong("answer", "a solution that ends in #### and a number")
-    return gold.strip().replace(",", "")
+    return number

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infogain.evals.answers import boxed, equal, final_expression
+from infogain.evals.answers import last_boxes
+from infogain.evals.referee import compare
 from infogain.evals.source import Hub, Record
 from infogain.evals.task import Item, Score, Shot, Task
 from infogain.evals.tasks.gsm8k import ASK
@@ -30,7 +31,7 @@ EXAMPLES = (
 
 
 class Math500(Task):
-    """Scored by the last box, or else the last expression."""
+    """Scored by the last box, and those right before it, or else the last expression."""
 
     name = "math500"
     about = "competition mathematics"
@@ -52,5 +53,4 @@ class Math500(Task):
         return f"Problem: {question}\n{ASK}\nSolution: "
 
     def score(self, item: Item, text: str) -> Score:
-        answer = boxed(text) or final_expression(text)
-        return Score(answer is not None and equal(item.gold, answer), answer)
+        return Score(*compare(item.gold, last_boxes(text) or None, text, item.question))

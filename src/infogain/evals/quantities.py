@@ -1,0 +1,71 @@
+"""Numbers as people write them: 1,200 or 1 200, −5, 1/2, 1e6, $18.00, 160 km/hr."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from infogain.evals.mathematics import ODD_CHARACTERS
+
+LONGEST = 100  # characters of a number
+DECIMAL = r"(?:[0-9]{1,3}(?:[, ][0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![A-Za-z0-9])\.[0-9]+"
+E_NOTATION = r"[eE](?P<exponent>[-+]?[0-9]{1,3})(?![0-9])"
+POWER_OF_TEN = r"\s*(?:\*|×|\\times)\s*10\s*(?:\^|\*\*)\s*\{?(?P<power>-?[0-9]{1,3})\}?(?![0-9])"
+NUMBER = re.compile(
+    r"(?<![0-9])(?<![0-9]\.)"  # not in the middle of another
+    r"(?P<sign>(?<![0-9)}])-)?"  # in 10-5 it is no sign
+    rf"(?:(?P<whole>[0-9]+) (?P<top>[0-9]+)/(?P<bottom>[0-9]+)"
+    rf"|(?P<decimal>{DECIMAL})(?:{E_NOTATION}|{POWER_OF_TEN}|\s?/\s?(?P<below>[0-9]+))?)"
+)
+UNKNOWN = re.compile(r"[0-9] ?[A-Za-z](?! ?[A-Za-z0-9])")  # 3q, and not the x of 5 x 3
+AROUND = r"[^0-9\\^*+!<>≤≥]*"  # a name, currency or unit: words, %, km/hr, a full stop
+QUANTITY = re.compile(f"{AROUND}?{NUMBER.pattern}(?! ?[xyz](?![A-Za-z])){AROUND}")
+WORDS = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox)\s*\{([^{}]*)\}")
+FRACTION = re.compile(r"\\[dt]?frac\s*\{([0-9]+)\}\s*\{([0-9]+)\}")
+POWER_OF_UNIT = re.compile(r"(?<=[A-Za-z])\}?\s*\^\s*\{?[23]\}?")
+SPACES = re.compile(r"\\[,;: ]|~")
+MARKS = re.compile(r"\\!\s*|\\?[$%€£¥]|\*\*")
+
+
+def last_number(text: str) -> str | None:
+    """With its sign, without separators: "$1,200." holds 1200."""
+    found = list(NUMBER.finditer(FRACTION.sub(r" \1/\2", _plain(text))))
+    return _written(found[-1]) if found else None
+
+
+def only_number(text: str) -> str | None:
+    r"""The number of a short answer that is one, whatever its name and unit: "x = 70{,}000\text{ dollars}"."""
+    name, _, right = _plain(text).rpartition("=")
+    found = QUANTITY.fullmatch(re.sub(r"^\s*-\s+", "-", right))
+    return _written(found) if found and not UNKNOWN.search(name) else None
+
+
+def is_mixed(text: str) -> bool:
+    """Are there words between its numbers? "7 hours 30 minutes" is neither 7 nor 30 nor 7.5, "5 or 6" no number."""
+    numbers = re.search("[0-9].*[0-9]", re.sub(r"\\[A-Za-z]+", "", _plain(text.rpartition("=")[2])), re.DOTALL)
+    return numbers is not None and any(character.isalpha() for character in numbers[0])
+
+
+def value(number: str) -> Fraction | None:
+    """What a number that was found here is; None where it is none, as 1/0."""
+    top, _, bottom = number.partition("/")
+    below = Fraction(bottom or 1)
+    return Fraction(top) / below if below else None
+
+
+def _plain(text: str) -> str:
+    """Without typesetting, currencies, per cent signs and powers of units."""
+    words = WORDS.sub(r" \1", MARKS.sub("", text.translate(ODD_CHARACTERS)).replace("{,}", ","))
+    return POWER_OF_UNIT.sub("", SPACES.sub(" ", words))
+
+
+def _written(found: re.Match[str]) -> str | None:
+    """One number as `value` reads it; None where nobody would write one so long."""
+    part = found.groupdict(default="")
+    if len(found[0]) > LONGEST:
+        return None
+    if part["whole"]:
+        return f"{part['sign']}{int(part['whole']) * int(part['bottom']) + int(part['top'])}/{part['bottom']}"
+    exponent = part["exponent"] or part["power"]
+    below = f"/{part['below']}" if part["below"] else ""
+    return part["sign"] + re.sub("[, ]", "", part["decimal"]) + (f"e{exponent}" if exponent else below)
