@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 import subprocess
@@ -313,6 +314,12 @@ def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path
     assert re.search(r'"title":"entropy: (right|wrong)"', page)
     assert re.search(r'"title":"info-gain: (right|wrong)"', page)
     assert page.count("<tbody>") == 3
+    words = " ".join(html.unescape(page).split())
+    told = [line for line in text.splitlines() if " wrote " in line]
+    reading = text.split("Means per problem")[1].split("Written to")[0]
+    assert len(told) == 2
+    for verdict in (*told, "Means per problem" + reading):
+        assert " ".join(verdict.split()) in words, "what the terminal says of it"
     assert 'class="best"' in page
     assert not re.search(r'(?:src|href)="(?!#|data:)|url\(|@import|https?://(?!www\.w3\.org)', page)
     assert f"Written to {folder}: report.html" in text

@@ -8,6 +8,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -79,7 +80,9 @@ def test_a_study_leaves_its_files(out: Path, folder: Path, name: str) -> None:
     rows = list(csv.reader((out / f"{name}.csv").read_text().splitlines()))
     assert len(rows) == len(record["rows"]) + 1
     assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (out / f"{name}.svg").read_text()
+    svg = ElementTree.parse(out / f"{name}.svg").getroot()
+    styles = [node.text or "" for node in svg.iter("{http://www.w3.org/2000/svg}style")]
+    assert any("prefers-color-scheme: dark" in style for style in styles), "it turns dark with the page around it"
 
 
 def test_the_report_holds_every_study_and_fetches_nothing(out: Path) -> None:

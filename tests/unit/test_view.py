@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from infogain import InputError, Trace, decode, view
+from infogain import Canvas, InputError, Trace, decode, view
 from infogain.cli import main
 from infogain.models import Toy, judgement, one_way, parity
 from infogain.story import tell
@@ -162,6 +165,62 @@ def test_a_trace_keeps_its_words(tmp_path: Path) -> None:
 
 def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def title_of(page: str) -> str:
+    (title,) = re.findall(r"<title>(.*?)</title>", page)
+    return html.unescape(title)
+
+
+def test_a_page_is_titled_by_what_was_written() -> None:
+    trace = traced("entropy", count=1, schedule=2)
+    signs = ONE_WAY.alphabet.__getitem__
+    assert title_of(view.page([("a", trace)], signs)) == ONE_WAY.decode(trace.rows[0])
+    assert title_of(view.page([("a", trace), ("b", trace)], signs)) == ONE_WAY.decode(trace.rows[0])
+    assert title_of(view.page([("a", trace), ("b", trace)])) == "a · b", "ids have no text"
+    assert title_of(view.page([("a", trace)], signs, title="mine")) == "mine"
+
+
+def test_a_title_holds_the_answer_up_to_its_end_and_stays_short() -> None:
+    toy = parity()
+    prompt, answer, end = [1, 1], [1], 0
+    trace = decode(toy.model, Canvas.from_prompts([prompt], [4], toy.model.mask_id), "ar", eos_ids=(end,)).trace
+    assert trace is not None
+    assert trace.rows[0] == prompt + answer
+    assert title_of(view.page([("t", trace)], {0: "<end>", 1: "a  <b>\n"}.__getitem__)) == "a <b>"
+    assert title_of(view.page([("t", trace)], lambda token: "word " * 50)) == "word " * 11 + "word…"
+
+
+def test_a_viewer_opens_on_the_finished_text() -> None:
+    """What a prompt became is shown when it is loaded; only a link to a step, or playing, shows anything else."""
+    script = view.assets()
+    load = script.split("    load(prompt) {\n      this.panes")[1].split("\n    }")[0]
+    assert load.count("this.seek(") == load.count("this.seek(this.length);") == 1
+    opened = script.split("    constructor(element, data) {")[1].split("\n    }")[0]
+    assert [line.strip() for line in opened.splitlines() if "this.seek(" in line] == [
+        'if (hash.has("step")) this.seek(Number(hash.get("step")) || 0);'
+    ]
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_browser_opens_on_the_finished_text(tmp_path: Path) -> None:
+    page = tmp_path / "t.html"
+    page.write_text(view.page([("t", traced("entropy", schedule=2))], ONE_WAY.alphabet.__getitem__), encoding="utf-8")
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--dump-dom",
+    ]
+
+    def opened(link: str) -> str:
+        call = ["chromium", *flags, f"--user-data-dir={tmp_path / 'user'}", page.as_uri() + link]
+        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=120).stdout
+
+    assert "14/14 written" in opened("")
+    assert "2/14 written" in opened("#step=1")
 
 
 def test_the_command_writes_a_page_beside_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

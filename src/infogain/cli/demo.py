@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shutil
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain import view
-from infogain.cli.duel import duel
+from infogain.cli.duel import Duel, duel
 from infogain.cli.layout import plain_table
 from infogain.cli.progress import Words, bar
 from infogain.cli.terminal import Terminal
@@ -24,7 +25,6 @@ from infogain.studies.demo import DemoStudy
 from infogain.studies.output import FORMATS, as_text, describe, draw, save_csv
 from infogain.studies.report import FILE, about, duel_section, page, section
 from infogain.studies.subject import Subject
-from infogain.trace import Trace
 from infogain.zoo.tasks import load_task
 
 MODEL = "zoo:tiny-reason"
@@ -116,17 +116,17 @@ def _table(grid: Grid) -> Table:
     return shown
 
 
-def _save(
-    study: DemoStudy, rows: list[Row], subject: Subject, played: list[tuple[str, Trace]], out: Path
-) -> list[Path]:
+def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: Duel, out: Path) -> list[Path]:
     """The report, the picture, the numbers. A picture of an earlier run does not stay."""
     for ending in FORMATS:
         (out / f"{study.name}.{ending}").unlink(missing_ok=True)
     record = describe(study, rows, study.size, subject)
     drawn = draw(study, rows, out)
     report, as_json, as_csv = out / FILE, out / "results.json", out / "results.csv"
-    viewer = view.fragment(played, subject.zoo[1].word)
-    sections = [duel_section(PLAYED, viewer), section(record, out)]
+    viewer = view.fragment(played.traces, subject.zoo[1].word)
+    tables = section(record, out)
+    reading = f"{tables.body}\n<p>{html.escape(READING)}</p>"
+    sections = [duel_section(PLAYED, viewer, played.verdicts), tables._replace(body=reading)]
     report.write_text(page("Decoding a small masked diffusion model", about([record]), sections), encoding="utf-8")
     as_json.write_text(as_text(record), encoding="utf-8")
     save_csv(rows, as_csv)

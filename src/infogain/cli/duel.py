@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from rich.console import Console
 
@@ -21,8 +22,15 @@ TASK = "oneway"
 NAMES = ("entropy", "info-gain")
 
 
-def duel(console: Console, subject: Subject, delay: float) -> list[tuple[str, Trace]]:
-    """The first problem from seed 0: nothing is picked. Returns what happened, with a title for each."""
+class Duel(NamedTuple):
+    """What happened: a line for each sampler, and its trace with a title."""
+
+    verdicts: list[str]
+    traces: list[tuple[str, Trace]]
+
+
+def duel(console: Console, subject: Subject, delay: float) -> Duel:
+    """The first problem from seed 0: nothing is picked."""
     model, alphabet = subject.zoo
     task = load_task(TASK)
     problem = task.problems(1, "test")[0]
@@ -41,11 +49,12 @@ def duel(console: Console, subject: Subject, delay: float) -> list[tuple[str, Tr
 
     texts = [alphabet.decode(result.tokens[0].tolist()) for result in results]
     verdicts = ["right" if task.check(problem, text) else "wrong" for text in texts]
-    console.print()
-    for name, text, verdict in zip(NAMES, texts, verdicts, strict=True):
-        console.print(f"{name:<9} wrote {in_decimals(text)}: {verdict}.")
+    named = list(zip(NAMES, texts, verdicts, strict=True))
+    said = [f"{name:<9} wrote {in_decimals(text)}: {verdict}." for name, text, verdict in named]
+    console.print("", *said, sep="\n")
     traces = [result.trace for result in results if result.trace]
-    return [(f"{name}: {verdict}", trace) for name, verdict, trace in zip(NAMES, verdicts, traces, strict=True)]
+    titles = [f"{name}: {verdict}" for name, verdict in zip(NAMES, verdicts, strict=True)]
+    return Duel(said, list(zip(titles, traces, strict=True)))
 
 
 def in_decimals(text: str) -> str:

@@ -42,8 +42,7 @@ def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, overwrite: 
         raise InputError(f"the page must not replace a trace; {out} is one. Name another file with --out.")
     check_file(out, overwrite)
     traces = [_load(path, toy) for path in paths]
-    titles = _titles(paths)
-    page = viewer.page(list(zip(titles, traces, strict=True)), title=" · ".join(titles))
+    page = viewer.page(list(zip(_titles(paths), traces, strict=True)))
     out.write_text(page, encoding="utf-8")
     say(f"page → {out}")
     if show:

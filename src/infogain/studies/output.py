@@ -14,6 +14,7 @@ from infogain.studies.cell import Row
 from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
+DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.92) hue-rotate(180deg); } }"
 LONG = ("path", "scores", "quantiles", "hits", "accuracy_by_seed", "trace", "provenance")  # no columns of a CSV
 
 
@@ -109,4 +110,11 @@ def draw(study: Study, rows: list[Row], folder: Path) -> list[Path]:
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {}
             figure.savefig(path, dpi=130, facecolor="white", metadata=metadata)
+    follow_the_page(folder / f"{study.name}.svg")
     return paths
+
+
+def follow_the_page(svg: Path) -> None:
+    """Let a figure turn dark where the page or the system around it is: light and dark change places, hues stay."""
+    head, tag, rest = svg.read_text(encoding="utf-8").partition("<defs>")
+    svg.write_text(f"{head}<style>{DARK}</style>{tag}{rest}", encoding="utf-8")

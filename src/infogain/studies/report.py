@@ -125,6 +125,8 @@ def cell(text: str, bold: bool) -> str:
     return f'<td class="best">{html.escape(text)}</td>' if bold else f"<td>{html.escape(text)}</td>"
 
 
-def duel_section(words: str, viewer: str) -> Section:
+def duel_section(words: str, viewer: str, verdicts: Sequence[str] = ()) -> Section:
     title = "One problem, step by step"
-    return Section("duel", title, f'<h2 id="duel">{title}</h2><p>{html.escape(words)}</p>{viewer}', plays=True)
+    lines = "".join(f"<li>{html.escape(line)}</li>" for line in verdicts)
+    head = f'<h2 id="duel">{title}</h2><p>{html.escape(words)}</p>'
+    return Section("duel", title, f"{head}{lines and f'<ul>{lines}</ul>'}{viewer}", plays=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from infogain.errors import InputError
 from infogain.options import Plain
 from infogain.story import tell
 from infogain.trace import Candidate, Row, Trace
 
+LONGEST = 60  # characters of a page's title for each text
 Words = Callable[[int], str]
 Moves = Sequence[tuple[Row, Candidate]]
 
@@ -65,6 +67,16 @@ def texts(trace: Trace, moves: Sequence[Moves], words: Words | None) -> dict[int
     if words is not None:
         return {token: words(token) for token in ids}
     return {token: trace.words[token] for token in ids if token in trace.words} if trace.words else {}
+
+
+def headline(title: str, trace: Trace, words: Words | None = None) -> str:
+    """The text the first prompt became, from its first hole to its end, shortened; the title where no text is known."""
+    canvas, final = trace.canvas[0], tell(trace, title).best(0).tokens
+    written = final[canvas.index(trace.mask_id) :] if trace.mask_id in canvas else final
+    ended = takewhile(lambda token: token not in trace.recipe.get("eos_ids", ()), written)
+    word = words or (trace.words or {}).get
+    text = " ".join("".join(word(token) or "" for token in ended if token != trace.mask_id).split())
+    return (f"{text[: LONGEST - 1]}…" if len(text) > LONGEST else text) or title
 
 
 def about(recipe: Plain) -> str:

@@ -9,15 +9,16 @@ from importlib.resources import files
 from string import Template
 
 from infogain.trace import Trace
-from infogain.view.data import Words, data
+from infogain.view.data import Words, data, headline
 
 
-def page(traces: Sequence[tuple[str, Trace]], words: Words | None = None, title: str = "Trace") -> str:
+def page(traces: Sequence[tuple[str, Trace]], words: Words | None = None, title: str | None = None) -> str:
     """A whole page that fetches nothing. Traces with their titles are played side by side, in step;
-    `words` gives each token id its text, else each trace's own `words` do."""
-    return Template(_file("page.html")).substitute(
-        title=html.escape(title), assets=assets(), viewer=fragment(traces, words)
-    )
+    `words` gives each token id its text, else each trace's own `words` do. Unless it has a `title`, the page is
+    called by the texts that came out."""
+    shown = fragment(traces, words)
+    title = title or " · ".join(dict.fromkeys(headline(name, trace, words) for name, trace in traces))
+    return Template(_file("page.html")).substitute(title=html.escape(title), assets=assets(), viewer=shown)
 
 
 def fragment(traces: Sequence[tuple[str, Trace]], words: Words | None = None) -> str:

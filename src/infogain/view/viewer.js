@@ -291,7 +291,7 @@
       const hash = new URLSearchParams(location.hash.slice(1)); // #prompt=2&step=12&dark
       if (hash.has("dark") || hash.has("light")) element.dataset.theme = hash.has("dark") ? "dark" : "light";
       this.load(clamp(Number(hash.get("prompt") ?? 1) - 1 || 0, 0, this.prompts - 1));
-      this.seek(Number(hash.get("step")) || 0);
+      if (hash.has("step")) this.seek(Number(hash.get("step")) || 0);
     }
 
     get several() {
@@ -364,7 +364,7 @@
       this.picker.value = prompt;
       this.slider.max = this.length;
       this.speed.value = SPEEDS.find((s) => s > 1 && s * 30 >= this.length) ?? SPEEDS.at(-1);
-      this.seek(0);
+      this.seek(this.length); // what came out first; playing begins at the start
     }
 
     seek(frame) {
