@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import infogain.zoo
-from infogain.cli.eval import describe
 from infogain.evals.evaluate import Plan, evaluate
+from infogain.evals.fingerprint import describe
 from infogain.evals.runs import list_runs
 from tests.e2e.test_cli import ok, refused, run
 from tests.parity.checkpoints import write_checkpoint

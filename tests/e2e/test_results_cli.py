@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,34 @@ def test_two_runs_are_compared(runs: Path) -> None:
     same = ok("results", uniform, runs / uniform, "--runs", runs)
     assert "+0.0 to +0.0" in same
     assert "right in the second run only: 0; in the first only: 0" in same
+
+
+def test_a_broken_run_is_named_once_and_the_others_shown(
+    runs: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "run.json").write_text("{")
+    for asked in ([], [name[-6:] for name in names(runs)]):
+        caplog.clear()
+        text = ok("results", *asked, "--runs", tmp_path)
+        assert all(name.rpartition("-")[2][:6] in text for name in names(runs))
+        assert [f"left out: {tmp_path / 'broken' / 'run.json'} must be JSON" in said for said in caplog.messages] == [
+            True
+        ]
+    assert "broken/run.json must be JSON" in refused("results", "broken", "--runs", tmp_path)
+
+
+def test_an_unfinished_run_says_so(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
+    part, whole = (Run(tmp_path / name) for name in names(runs))
+    lines = (part.folder / "items.jsonl").read_text().splitlines(keepends=True)
+    (part.folder / "items.jsonl").write_text("".join(lines[:5]))
+    for kind in ([], ["--format", "markdown"], ["--format", "latex"], ["--format", "html"]):
+        assert "5 of 12" in ok("results", "--runs", tmp_path, *kind)
+    assert "the first run is unfinished: 5 of 12 texts" in ok("results", part.name, whole.name, "--runs", tmp_path)
+    ok("results", part.name, "--page", tmp_path / "page.html", "--runs", tmp_path)
+    assert "5 of 12" in (tmp_path / "page.html").read_text()
 
 
 def test_right_and_wrong_texts_are_browsed(runs: Path) -> None:

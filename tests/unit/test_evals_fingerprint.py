@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import infogain
 from infogain.evals import fingerprint as module
-from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
+from infogain.evals.fingerprint import describe, fingerprint, tokenizer_fingerprint
 from infogain.load import zoo_folder
+from infogain.text import TextModel
 from tests.parity.checkpoints import write_checkpoint
 
 LONG_AGO = 10**18
@@ -148,6 +150,11 @@ def test_the_zoos_model_is_the_one_that_the_results_are_of() -> None:
     """Small models keep the fingerprint they have always had, and studies the cells they have finished."""
     record = json.loads((Path(__file__).parents[2] / "docs" / "results" / "samplers.json").read_text())
     assert fingerprint(zoo_folder("tiny-reason")) == record["model"]["fingerprint"]
+
+
+def test_a_model_put_together_by_hand_is_described_by_its_class() -> None:
+    by_hand = TextModel(*infogain.load("zoo:tiny-reason", device="cpu"))
+    assert describe(by_hand) == {"name": "Backbone", "dtype": "float32", "cache": "none", "refresh": 1}
 
 
 def test_every_file_that_weights_are_read_from_counts(folder: Path) -> None:

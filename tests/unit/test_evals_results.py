@@ -78,6 +78,14 @@ def test_a_comparison_counts_what_was_gained_and_lost(tmp_path: Path) -> None:
     assert "sampler.name: entropy → ar" in differences(first.about, second.about)
 
 
+def test_prompts_and_tables_that_differ_are_told() -> None:
+    posed = {"source": "drawn", "fingerprint": "d", "items": 4, "prompts": "p"}
+    old, new = about(), about(data=posed, frequencies="f")
+    assert differences(old, new) == ["prompts: unset → p", "content of frequencies: unset → f"]
+    other = about(data={**posed, "prompts": "q"}, frequencies="g")
+    assert differences(new, other) == ["prompts: p → q", "content of frequencies: f → g"]
+
+
 def test_seeds_of_a_problem_are_averaged_before_problems_are_drawn(tmp_path: Path) -> None:
     """Two problems pull in opposite directions, four seeds each: as wide as two problems are, not eight texts."""
     first = run_of(tmp_path / "a", [line(item, int(item == "x"), seed) for item in "xy" for seed in range(4)])

@@ -12,6 +12,7 @@ import pytest
 
 from infogain import InfoGainError
 from infogain.evals.compare import compare
+from infogain.evals.lines import read_lines, set_aside
 from infogain.evals.runs import ITEMS, RUN, Run, hash_of, identity, list_runs, run_name, wanted
 from infogain.evals.tables import listing
 
@@ -116,6 +117,25 @@ def test_a_bad_line_is_named_left_out_and_written_anew(
     assert (tmp_path / "items.bad").read_bytes() == bad + b"\n"
     assert "line 2" in caplog.messages[-1]
     assert "moved to items.bad" in caplog.messages[-1]
+
+
+def test_killed_while_a_bad_line_is_moved_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(tmp_path)
+    write(run, line(0))
+    with (tmp_path / ITEMS).open("ab") as file:
+        file.write(b"{\n")
+
+    def killed(*_: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr("infogain.evals.lines.os.replace", killed)
+        with pytest.raises(SystemExit):
+            set_aside(tmp_path / ITEMS, read_lines(tmp_path / ITEMS).bad, tmp_path / "items.bad")
+    assert (tmp_path / ITEMS).read_bytes().endswith(b"{\n")
+    write(run, line(1))
+    assert Run.open(tmp_path).items() == [line(0), line(1)]
+    assert (tmp_path / "items.bad").read_bytes() == b"{\n{\n"
 
 
 def test_a_fault_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -109,6 +109,17 @@ def test_an_interrupted_file_is_mended(out: Path, tmp_path: Path) -> None:
     assert Store(tmp_path).numbers("new") == {"accuracy": 1.0}
 
 
+def test_a_bad_line_is_named_and_its_cell_done_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = Store(tmp_path)
+    for name in "abc":
+        store.add(name, {}, "model", {"note": f"{name}\u2028"})
+    first, _, last = (tmp_path / "cells.jsonl").read_bytes().split(b"\n")[:-1]
+    for bad in (b"\0\0", b"{", b"\xff", b"[]", b'{"key": "b"}', b'{"key": 1, "numbers": {}}'):
+        (tmp_path / "cells.jsonl").write_bytes(b"\n".join([first, bad, last, b""]))
+        assert sorted(Store(tmp_path).cells) == ["a", "c"]
+        assert "cells.jsonl, line 2: must be a cell" in caplog.messages[-1]
+
+
 def test_time_that_is_up_ends_the_run_between_cells(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -260,6 +271,15 @@ def test_a_checkpoint_is_asked_in_chat(tmp_path: Path, monkeypatch: pytest.Monke
     table = json.loads((tmp_path / "out" / "oneway.json").read_text())["tables"][0]
     assert "–" in table["rows"][0]
     assert "One problem, step by step" not in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_checkpoint_with_another_template_is_another_model(tmp_path: Path) -> None:
+    """It is asked in chat, so its template decides the numbers."""
+    checkpoint = write_checkpoint(tmp_path, "dream")
+    before = Subject(checkpoint).fingerprint
+    settings = json.loads((checkpoint / "tokenizer_config.json").read_text())
+    (checkpoint / "tokenizer_config.json").write_text(json.dumps({**settings, "chat_template": "{{ messages }}"}))
+    assert Subject(checkpoint).fingerprint != before
 
 
 def test_names_that_are_unknown_say_so(tmp_path: Path) -> None:

@@ -17,13 +17,12 @@ from infogain.cli.terminal import Terminal
 from infogain.cli.texts import masks
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.evaluate import Plan, check, evaluate, is_whole, prepare
-from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
+from infogain.evals.fingerprint import describe
 from infogain.evals.protocol import STYLES
 from infogain.evals.runs import Run
 from infogain.evals.tables import listing
 from infogain.evals.task import Task
 from infogain.evals.tasks import TASKS, load_task
-from infogain.load import find_checkpoint
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.text import TextModel
@@ -95,15 +94,6 @@ def eval_(
     console.print(in_terminal(listing(finished, asked=["task"])))
     for line in [*(f"{run.about['task']} → {run.folder}" for run in finished), *(f"skipped: {why}" for why in unfit)]:
         console.print(line, soft_wrap=True)
-
-
-def describe(model: TextModel) -> Plain:
-    """The model in run.json: all that decides its texts. What was left to a default is as if it had been asked for."""
-    made = model.provenance
-    decides: Plain = {key: made[key] for key in ("dtype", "cache", "refresh", "revision") if key in made}
-    folder = find_checkpoint(made["model"], model.revision)
-    prints = {"fingerprint": fingerprint(folder), "tokenizer": tokenizer_fingerprint(folder)}
-    return {"name": made["model"], **prints, **decides}
 
 
 def plan_for(

@@ -10,7 +10,7 @@ import click
 from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
 from infogain.alphabet import Alphabet
-from infogain.cli.eval import COUNT, describe, kept
+from infogain.cli.eval import COUNT, kept
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
@@ -22,6 +22,7 @@ from infogain.decode import Observer
 from infogain.errors import InputError
 from infogain.evals.beside import notes, save, table_of
 from infogain.evals.evaluate import Plan, check, evaluate
+from infogain.evals.fingerprint import describe
 from infogain.evals.paper import load_table
 from infogain.evals.reproduce import Cell, Setting, plan_table, record
 from infogain.evals.runs import Run

@@ -60,7 +60,7 @@ def results(
     if browses and len(names) != 1:
         raise InputError(f"--right, --wrong, --limit and --page show texts of one run; got {len(names)}. Name one.")
     check_file(out, overwrite)
-    chosen = [find_run(runs, name) for name in names] or list_runs(runs)
+    chosen = find_runs(runs, names)
     if not chosen:
         raise InputError(
             f"there must be runs in {runs}/, folders with {RUN}; it holds none. `infogain eval` makes them."
@@ -72,14 +72,17 @@ def results(
         browse(console, chosen[0], right, limit, out)
 
 
-def find_run(runs: Path, name: str) -> Run:
-    """By its folder, or by a part of its name."""
-    for folder in (Path(name), runs / name):
-        if (folder / RUN).is_file():
-            return Run.open(folder)
-    found = [run for run in list_runs(runs) if name in run.name]
+def find_runs(runs: Path, names: Sequence[str]) -> list[Run]:
+    """Each by its folder, or by a part of its name; without names, all there are."""
+    folders = {name: folder for name in names for folder in (runs / name, Path(name)) if (folder / RUN).is_file()}
+    every = list_runs(runs) if not names or set(names) - set(folders) else []
+    return [Run.open(folders[name]) if name in folders else _named(name, every) for name in names] or every
+
+
+def _named(name: str, every: Sequence[Run]) -> Run:
+    found = [run for run in every if name in run.name]
     if len(found) != 1:
-        these = ", ".join(run.name for run in found or list_runs(runs)) or "none"
+        these = ", ".join(run.name for run in found or every) or "none"
         which = "several have it" if found else "none has it"
         raise InputError(f"a run is named by its folder or a part of its name; {name!r}: {which}. There are: {these}.")
     return found[0]

@@ -76,10 +76,16 @@ def check_same(first: Plain, second: Plain) -> None:
 
 def differences(first: Plain, second: Plain) -> list[str]:
     """What was asked of one run and not of the other: `sampler.name: entropy → info-gain`."""
-    one, two = ({name: about[name] for name in ("model", "protocol", "recipe")} for about in (first, second))
-    here, there = flat(one), flat(two)
+    here, there = flat(_asked(first)), flat(_asked(second))
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     return [f"{name.partition('.')[2]}: {here.get(name, 'unset')} → {there.get(name, 'unset')}" for name in names]
+
+
+def _asked(about: Plain) -> Plain:
+    """Settings, and hashes of what they do not spell out; runs of the first version lack those."""
+    hashes = {"prompts": about["data"].get("prompts"), "content of frequencies": about.get("frequencies")}
+    settings = {name: about[name] for name in ("model", "protocol", "recipe")}
+    return {**settings, "hashes": {name: value for name, value in hashes.items() if value is not None}}
 
 
 def unfinished(first: Run, second: Run) -> list[str]:

@@ -89,7 +89,7 @@ def prepare(
 ) -> Plan:
     """Read the items and pose them; a model that cannot be asked is found out here.
 
-    described  the model in run.json: its name, and what else tells it from others
+    described  the model in run.json: its name, and what else tells it from others; `fingerprint.describe` finds it
     data       folder or file of the benchmark; unset: the hub
     """
     if reason := task.unfit(model):

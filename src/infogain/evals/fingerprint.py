@@ -17,7 +17,9 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 
 from infogain.errors import InputError
+from infogain.load import find_checkpoint
 from infogain.options import Plain
+from infogain.text import TextModel
 
 LOG = logging.getLogger("infogain")
 MODEL = ("config.json", "*.safetensors", "*.safetensors.index.json", "*.bin")
@@ -37,6 +39,19 @@ SMALL = 64 * 2**20  # bytes of a file that is read every time
 PART = 16 * 2**20  # bytes read at once
 PATIENCE, PAUSE = 2.0, 10.0  # seconds before the first line on how far it is, and between two of them
 FRESH = 2 * 10**9  # nanoseconds: a file changed so shortly ago may change again without another time
+
+
+def describe(model: TextModel) -> Plain:
+    """The model in run.json: all that decides its texts. What was left to a default is as if it had been asked for.
+
+    Of a model that was put together by hand there are no files to read: it is known by its class.
+    """
+    made = model.provenance
+    decides: Plain = {key: made[key] for key in ("dtype", "cache", "refresh", "revision") if key in made}
+    if model.name is not None:
+        folder = find_checkpoint(model.name, model.revision)
+        decides |= {"fingerprint": fingerprint(folder), "tokenizer": tokenizer_fingerprint(folder)}
+    return {"name": made["model"], **decides}
 
 
 def fingerprint(folder: Path) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 from pathlib import Path
 
+from infogain.evals.lines import TABLE, TEXT, Rule, check
 from infogain.options import Plain
 
+LOG = logging.getLogger("infogain")
 FILE = "cells.jsonl"
+FIELDS: dict[str, Rule] = {"key": TEXT, "numbers": TABLE}
 
 
 class Store:
@@ -15,13 +20,21 @@ class Store:
         self.path = folder / FILE
         folder.mkdir(parents=True, exist_ok=True)
         self.cells: dict[str, Plain] = {}
-        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        whole = text[: text.rfind("\n") + 1]  # the last line may have been cut short
-        for line in whole.splitlines():
+        content = self.path.read_bytes() if self.path.exists() else b""
+        *lines, cut = content.split(b"\n")
+        for number, line in enumerate(lines, 1):
+            self._read(line, number)
+        if cut:  # by the end of the process that wrote it
+            os.truncate(self.path, len(content) - len(cut))
+
+    def _read(self, line: bytes, number: int) -> None:
+        try:
             record = json.loads(line)
-            self.cells[record["key"]] = record
-        if whole != text:
-            self.path.write_text(whole, encoding="utf-8")
+            check(record, FIELDS)
+        except (ValueError, RecursionError) as error:
+            LOG.warning(f"{self.path}, line {number}: must be a cell that a study wrote; {error}. It is done again.")
+            return
+        self.cells[record["key"]] = record
 
     def __contains__(self, key: str) -> bool:
         return key in self.cells

@@ -11,7 +11,7 @@ import torch
 from infogain.alphabet import FILE as ALPHABET_FILE
 from infogain.alphabet import Alphabet
 from infogain.bench import Bench
-from infogain.evals.fingerprint import fingerprint
+from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
 from infogain.load import as_device, find_checkpoint, load
 from infogain.text import TextModel
 
@@ -27,7 +27,9 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint(self.folder)
+        """Of configuration and weights; of a model that is asked in chat, also of its tokenizer and template."""
+        weights = fingerprint(self.folder)
+        return weights if self.is_zoo else f"{weights}-{tokenizer_fingerprint(self.folder)}"
 
     @property
     def zoo(self) -> tuple[Any, Alphabet]:
