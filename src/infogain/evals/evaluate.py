@@ -104,7 +104,7 @@ def prepare(
         "task": task.name,
         "model": described,
         "protocol": protocol.plain(),
-        **about_recipe(recipe),
+        **recipe_entry(recipe),
         "data": {
             "source": source,
             "fingerprint": hash_of([vars(item) for item in every]),
@@ -117,7 +117,7 @@ def prepare(
     return Plan(task, model, items, job, seeds, protocol, recipe, about)
 
 
-def about_recipe(recipe: Recipe) -> Plain:
+def recipe_entry(recipe: Recipe) -> Plain:
     """The recipe in run.json. Of pc's table the content counts, whatever its file is called."""
     settings = recipe.plain()
     tables = [content_fingerprint(find_table(name)) for name in _named_tables(settings)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from infogain.alphabet import Alphabet
 from infogain.errors import UnfitModel
-from infogain.evals.evaluate import Plan, about_recipe, prepare
+from infogain.evals.evaluate import Plan, prepare, recipe_entry
 from infogain.evals.lines import key_of
 from infogain.evals.numbers import mean
 from infogain.evals.paper import Column, PaperTable, Row
@@ -71,7 +71,7 @@ def _plan(column: Column, row: Row, setting: Setting) -> Plan:
 def _with(plan: Plan, row: Row, column: Column, setting: Setting) -> Plan:
     """The same problems, posed alike, for this row's recipe: its seed is the same, so the seeds of items are."""
     recipe = recipe_of(row, column, setting, stops=plan.protocol.style != "infill")
-    return replace(plan, recipe=recipe, about={**plan.about, **about_recipe(recipe)})
+    return replace(plan, recipe=recipe, about={**plan.about, **recipe_entry(recipe)})
 
 
 def recipe_of(row: Row, column: Column, setting: Setting, stops: bool) -> Recipe:
