@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -34,7 +35,8 @@ def calls(name: str) -> int:
 
 
 def leave_idle(blocks: int) -> None:
-    """So many of 32 MiB, which the allocator keeps."""
+    """So many of 32 MiB, which the allocator keeps. Models of other tests must not be given back later, in between."""
+    gc.collect()
     torch.cuda.empty_cache()
     held = [torch.empty(32 * MIB, dtype=torch.uint8, device="cuda") for _ in range(blocks)]
     del held
