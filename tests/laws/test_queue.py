@@ -252,7 +252,7 @@ def step(batch: Batch) -> list[StepEvent]:
 def test_rows_may_be_admitted_while_others_are_decoded(sampler: Sampler, model: Tabular) -> None:
     """Wider blocks and longer rows among them, and after all others have gone."""
     block = 2 if model is CAUSAL else None
-    lane = Lane(canvas_of([(2, 3), (0, 2), (1, 4)]), Recipe(sampler, block=block), [1, 2, 3], at_once=2)
+    lane = Lane(canvas_of([(2, 3), (0, 2), (1, 4)]), Recipe(sampler, block=block or 0), [1, 2, 3], at_once=2)
     whole = replace(lane, canvas=lane.canvas.join(canvas_of()), seeds=range(1, 11))
     batch = Batch(model, [lane], trace=True)
     step(batch)
