@@ -15,25 +15,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infogain.errors import InputError, SandboxError
+from infogain.sandbox.cores import usable_cores
 
-TIME_LIMIT = 10.0  # seconds
+TIME_LIMIT = 10.0  # seconds of the processor
+PATIENCE = 5  # seconds by the clock for each of the processor: other work on the machine must not decide
 MEMORY_MB = 1024
-GRACE = 5.0  # seconds to put up walls and take them down, before the process is given up
+GRACE = 10.0  # seconds to put up walls and take them down, before the process is given up
 START = "import sys; sys.path.insert(0, sys.argv[1]); from jail.main import main; del sys.path[0]; main(*sys.argv[2:])"
 PYTHON = [sys.executable, "-s", "-S", "-P", "-X", "utf8", "-c", START, str(Path(__file__).parent)]
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # a verdict must not hang on the order of a set; gone before the program starts
-# Root of a namespace with one user only is still root to the kernel, which then counts no processes.
-PROBE = """
+# What programs of the benchmarks need, C extensions among it: a Python that lies where the walls hide it has none.
+MODULES = "bisect, collections, datetime, decimal, functools, hashlib, heapq, itertools, json, math, random, re, string"
+# Root of a namespace with one user only is still root to the kernel, which then counts no processes; and kernels that
+# count those of other runs and of the user's own work leave a program none.
+PROBE = f"""
 import os, signal
-def limited():
-    for _ in range(32):
+import {MODULES}
+def forks():
+    for count in range(32):
         try:
             if os.fork() == 0:
                 signal.pause()
         except OSError:
-            return True
+            return count
+    return 32
 """
-PROOF = "assert limited(), 'the number of processes has no limit for this user'"
+PROOF = (
+    "count = forks()\nassert 0 < count < 32, f'each program needs a process limit of its own; it could start {count}'"
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Outcome:
     ok           the tests ran to their end
     status       passed; failed, timeout or memory; ended: it left before the tests did; output: it printed too much;
                  killed: the whole process was, from outside
-    seconds      from start to end, walls included
+    seconds      by the clock, from start to end, walls included
     stderr_tail  the last of what it printed, and of the exception
     """
 
@@ -66,10 +75,19 @@ def run_code(
     The two live in two processes; arguments and results are copied between them, so that a function is judged by what
     it returns. Without tests, a program that comes to its end has passed.
 
-    unsafe  where the kernel refuses the walls, run without them
+    time_limit  seconds of the processor, for the program with all it starts and again for the tests; by the clock it
+                may take PATIENCE times as long, so that other work on the machine does not decide
+    memory_mb   for each process
+    unsafe      where the kernel refuses the walls, run without them
     """
     _check(time_limit, memory_mb)
-    return _run(program, tests, time_limit, memory_mb, walled=has_walls(unsafe))
+    outcome = _run(program, tests, time_limit, memory_mb, walled=has_walls(unsafe))
+    if outcome.status == "refused":  # no verdict on the program
+        raise SandboxError(
+            f"a program could not be started: {outcome.stderr_tail}. Others could before, so the system may have run "
+            "out of processes, memory or namespaces; run the same command again with less beside it."
+        )
+    return outcome
 
 
 def run_many(
@@ -83,7 +101,7 @@ def run_many(
 ) -> list[Outcome]:
     """The outcomes of many programs, or pairs of program and tests, in their order.
 
-    workers   run at once; unset: one per core
+    workers   run at once; unset: one for each core that this process may use
     progress  is called with every outcome as it comes
     """
 
@@ -91,7 +109,7 @@ def run_many(
         program, tests = (job, "") if isinstance(job, str) else job
         return run_code(program, tests, time_limit=time_limit, memory_mb=memory_mb, unsafe=unsafe)
 
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers or usable_cores()) as pool:
         futures = [pool.submit(work, job) for job in programs]
         try:
             for future in as_completed(futures):
@@ -109,8 +127,12 @@ def ready() -> str | None:
     if sys.platform != "linux":
         return f"it needs Linux; this is {sys.platform}"
     outcome = _run(PROBE, PROOF, TIME_LIMIT, MEMORY_MB, walled=True)
-    said = outcome.stderr_tail.strip().split("\n")[-1]
-    return None if outcome.ok else said or f"the attempt ended as {outcome.status!r}"
+    if outcome.ok:
+        return None
+    said = outcome.stderr_tail.strip().split("\n")[-1] or f"the attempt ended as {outcome.status!r}"
+    if said.startswith(("ImportError", "ModuleNotFoundError")):
+        return f"{said} (behind the walls, Python must find its standard library in {sys.base_prefix}/lib)"
+    return said
 
 
 def has_walls(unsafe: bool = False) -> bool:
@@ -118,8 +140,9 @@ def has_walls(unsafe: bool = False) -> bool:
     refused = ready()
     if refused and not (unsafe and sys.platform == "linux"):
         raise SandboxError(
-            f"generated code runs only behind walls, which this system refuses: {refused}. "
-            "Allow user namespaces, or pass --allow-unsafe (unsafe=True) to run it with limits on time and memory only."
+            f"generated code runs only behind walls, which this system refuses: {refused}. Allow user namespaces (the "
+            "guide to the sandbox names the settings), or pass --allow-unsafe (unsafe=True): programs then run with "
+            "all your rights, and limits on time and memory that a program which wants to can shake off."
         )
     return not refused
 
@@ -143,7 +166,8 @@ def _run(program: str, tests: str, time_limit: float, memory_mb: int, walled: bo
 
 def _spawn(program: str, tests: str, time_limit: float, memory_mb: int, folder: str | None) -> tuple[str, str]:
     """Status and tail. Without a folder the process makes one that only it can see, and walls around it."""
-    settings = [str(os.getpid()), str(time_limit), str(memory_mb), "" if folder else "walled"]
+    patience = PATIENCE * time_limit
+    settings = [*map(str, (os.getpid(), time_limit, patience, memory_mb)), "" if folder else "walled"]
     process = subprocess.Popen(
         PYTHON + settings,
         stdin=subprocess.PIPE,
@@ -155,7 +179,7 @@ def _spawn(program: str, tests: str, time_limit: float, memory_mb: int, folder: 
     )
     with process:
         try:
-            said, _ = process.communicate(json.dumps([program, tests]).encode(), time_limit + GRACE)
+            said, _ = process.communicate(json.dumps([program, tests]).encode(), patience + GRACE)
         except BaseException as error:
             process.kill()
             if isinstance(error, subprocess.TimeoutExpired):

@@ -16,12 +16,13 @@ import sys
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .program import NAME
+from .program import NAME, READY
 from .story import TAIL, tell
 from .walls import FILE_MB
 from .wire import Line, Silence, pack, unpack
 
 FILE = "tests.py"
+PROMPT = 1.0  # seconds that process 1 has to end all the others
 
 
 class Handle:
@@ -44,16 +45,26 @@ class Handle:
 
 
 class Judge:
-    """`line` leads to the program, which runs in the process `child`; all print to the file `output`."""
+    """The trusted process of a run.
 
-    def __init__(self, line: Line, child: int, output: int, verdict: int) -> None:
-        self.line, self.child, self.output, self.verdict = line, child, output, verdict
+    line         leads to the program
+    child        the program's process, or behind walls the one above it
+    walled       whether there are walls
+    time_limit   seconds of the processor, for the program with all its processes
+    printed      files: what the program printed, what the tests did
+    verdict      where to say what came of it
+    """
+
+    def __init__(
+        self, line: Line, child: int, walled: bool, time_limit: float, printed: tuple[int, int], verdict: int
+    ) -> None:
+        self.line, self.child, self.walled, self.time_limit = line, child, walled, time_limit
+        self.printed, self.verdict = printed, verdict
         self.handles: dict[int, Handle] = {}
 
     def judge(self, program: str, tests: str) -> NoReturn:
+        self._begin(program)
         try:
-            self.line.receive()  # it is ready, and dies if we do
-            self.line.send(program)
             exec(compile(tests, FILE, "exec", dont_inherit=True), self._space(self._receive()))
         except MemoryError as error:
             self.finish("memory", tell(error, FILE, tests))
@@ -61,20 +72,42 @@ class Judge:
             self.finish("failed", tell(error, FILE, tests))
         self.finish("passed")
 
+    def _begin(self, program: str) -> None:
+        """Hand over the program, once its process is walled in and sure to die if we do."""
+        try:
+            said = self.line.receive()
+        except Silence:
+            said = "the program's process ended before it began"
+        if said != READY:
+            self.finish("refused", said)
+        with contextlib.suppress(BrokenPipeError):  # it has gone again; reading will tell
+            self.line.send(program)
+
     def ask(self, number: int, attribute: str, args: tuple[object, ...], named: dict[str, object]) -> object:
         self.line.send([number, attribute, pack(args, _number), pack(named, _number)])
         return self._receive()
 
     def finish(self, status: str, story: str = "") -> NoReturn:
-        """What the program has started ends with it, for it is the first process of its namespace."""
+        """End the program and all it has started, then say the verdict; too much time is told when it has ended."""
+        used = self._end_program()
+        if status in ("passed", "ended") and used > self.time_limit:
+            status, story = "timeout", ""
+        if status == "passed" and os.fstat(self.printed[0]).st_size >= FILE_MB << 20:
+            status = "output"
+        say(self.verdict, status, "".join(map(_tail, self.printed)) + story)
+
+    def _end_program(self) -> float:
+        """Seconds of the processor that it took, with all it has started."""
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, lambda *_: os.kill(self.child, signal.SIGKILL))  # where asking does not help
+        signal.setitimer(signal.ITIMER_REAL, PROMPT)
+        os.kill(self.child, signal.SIGTERM if self.walled else signal.SIGKILL)
+        if not self.walled:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.child, signal.SIGKILL)
+        used = os.wait4(self.child, 0)[2]
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        os.kill(self.child, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.child, signal.SIGKILL)  # without walls, its group
-        os.waitpid(self.child, 0)
-        size = os.fstat(self.output).st_size
-        status = "output" if status == "passed" and size >= FILE_MB << 20 else status
-        say(self.verdict, status, os.pread(self.output, TAIL, max(0, size - TAIL)).decode(errors="replace") + story)
+        return used.ru_utime + used.ru_stime
 
     def _receive(self) -> Any:
         try:
@@ -98,6 +131,10 @@ class Judge:
 
     def _handle(self, number: int) -> Handle:
         return self.handles.setdefault(number, Handle(self, number))
+
+
+def _tail(file: int) -> str:
+    return os.pread(file, TAIL, max(0, os.fstat(file).st_size - TAIL)).decode(errors="replace")
 
 
 def say(descriptor: int, status: str, story: str) -> NoReturn:

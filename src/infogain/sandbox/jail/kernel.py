@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 
 NEW_NS, NEW_UTS, NEW_IPC = 0x00020000, 0x04000000, 0x08000000
 NEW_USER, NEW_PID, NEW_NET = 0x10000000, 0x20000000, 0x40000000
 NO_SUID, NO_DEV, NO_EXEC, BIND, REC, PRIVATE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x40000
 
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+SECCOMP_MODE_FILTER = 2
+KEYCTL, JOIN_SESSION_KEYRING = {"x86_64": 250}.get(os.uname().machine, 219), 1
 SIGKILL = 9
 MOUNT_SETATTR = 442  # the same number on every machine
 AT_FDCWD, AT_RECURSIVE, READ_ONLY, DETACH = -100, 0x8000, 0x1, 0x2
@@ -29,9 +32,18 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 def read_only(path: str) -> None:
     """All mounts from here down."""
-    attributes = (ctypes.c_uint64 * 4)(READ_ONLY | NO_SUID, 0, 0, 0)
+    _set_attributes(path, AT_RECURSIVE, READ_ONLY | NO_SUID, 0)
+
+
+def writable(path: str) -> None:
+    """This mount alone."""
+    _set_attributes(path, 0, 0, READ_ONLY)
+
+
+def _set_attributes(path: str, flags: int, add: int, remove: int) -> None:
+    attributes = (ctypes.c_uint64 * 4)(add, remove, 0, 0)
     size = ctypes.c_size_t(ctypes.sizeof(attributes))
-    call = ctypes.c_long(MOUNT_SETATTR), AT_FDCWD, os.fsencode(path), AT_RECURSIVE, ctypes.byref(attributes), size
+    call = ctypes.c_long(MOUNT_SETATTR), AT_FDCWD, os.fsencode(path), flags, ctypes.byref(attributes), size
     _check(_libc.syscall(*call), "mount_setattr (Linux 5.12 or newer)")
 
 
@@ -43,19 +55,42 @@ def enter_root(path: str) -> None:
 
 
 def die_with_parent() -> None:
-    _control(PR_SET_PDEATHSIG, SIGKILL)
+    _control("end with the parent", PR_SET_PDEATHSIG, SIGKILL)
+
+
+def hide_memory() -> None:
+    """From processes of the same user: none may trace this one, or take its descriptors."""
+    _control("hide memory", PR_SET_DUMPABLE, 0)
+
+
+def leave_keyring() -> None:
+    """Join a new session keyring: the old one holds what its owner unlocked, and every child could read it."""
+    if _libc.syscall(ctypes.c_long(KEYCTL), ctypes.c_long(JOIN_SESSION_KEYRING), None) < 0:
+        code = ctypes.get_errno()
+        if code != errno.ENOSYS:  # a kernel without keys has none to hide
+            raise OSError(code, f"keyctl (a new session keyring): {os.strerror(code)}")
+
+
+def install_filter(lines: bytes) -> None:
+    """On system calls of this thread and all it starts, for good."""
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
+
+    program = Program(len(lines) // 8, lines)
+    _control("seccomp filter", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program))
 
 
 def renounce() -> None:
     """Give up every capability, and the means to get one back."""
-    _control(PR_SET_NO_NEW_PRIVS, 1)
+    _control("no new privileges", PR_SET_NO_NEW_PRIVS, 1)
     header, none = (ctypes.c_uint32 * 2)(CAPABILITIES_V3, 0), (ctypes.c_uint32 * 6)()
     _check(_libc.capset(header, none), "capset")
 
 
-def _control(option: int, value: int) -> None:
-    rest = (ctypes.c_ulong(0),) * 3
-    _check(_libc.prctl(option, ctypes.c_ulong(value), *rest), f"prctl {option}")
+def _control(name: str, option: int, *values: int) -> None:
+    words = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
+    _check(_libc.prctl(option, *words), f"prctl ({name})")
 
 
 def _check(result: int, name: str) -> None:

@@ -10,46 +10,68 @@ import sys
 from typing import NoReturn
 
 from . import kernel, walls
+from .init import watch_over_program
 from .judge import Judge, say
 from .program import serve
 from .wire import Line
 
 
-def main(parent: str, time_limit: str, memory_mb: str, walled: str) -> NoReturn:
+def main(parent: str, time_limit: str, patience: str, memory_mb: str, walled: str) -> NoReturn:
+    """Numbers as words: seconds of the processor, seconds by the clock, megabytes."""
     kernel.die_with_parent()
     if os.getppid() != int(parent):  # it went before we asked
         os._exit(1)
-    seconds = float(time_limit)
     try:
+        printed, prints = _new_output()
         if walled:
+            kernel.leave_keyring()
             walls.enter()
-        walls.limit(seconds, int(memory_mb))
+        walls.limit(int(memory_mb))
     except OSError as error:
         say(1, "refused", str(error.strerror or error))
-    verdict, output = os.dup(1), os.memfd_create("output")
-    for descriptor in (1, 2):
-        os.dup2(output, descriptor)
     questions, answers = os.pipe(), os.pipe()
     child = os.fork()  # before anything is read: the program's memory never held the tests
     if child == 0:
-        _become_program(questions[0], answers[1], bool(walled))
-    os.close(questions[0])
-    os.close(answers[1])
-    judge = Judge(Line(answers[0], questions[1]), child, output, verdict)
-    signal.signal(signal.SIGALRM, lambda *_: judge.finish("timeout"))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+        _become_program(Line(questions[0], answers[1]), prints, float(time_limit), bool(walled))
+    for descriptor in (questions[0], answers[1], prints):
+        os.close(descriptor)
+    verdict, tests_print = os.dup(1), os.memfd_create("tests")
+    for descriptor in (1, 2):
+        os.dup2(tests_print, descriptor)
+    line = Line(answers[0], questions[1])
+    judge = Judge(line, child, bool(walled), float(time_limit), (printed, tests_print), verdict)
+    for alarm, timer, seconds in (
+        (signal.SIGALRM, signal.ITIMER_REAL, patience),
+        (signal.SIGPROF, signal.ITIMER_PROF, time_limit),  # what the tests themselves use
+    ):
+        signal.signal(alarm, lambda *_: judge.finish("timeout"))
+        signal.setitimer(timer, float(seconds))
     judge.judge(*json.load(sys.stdin))
 
 
-def _become_program(reads: int, writes: int, walled: bool) -> NoReturn:
+def _new_output() -> tuple[int, int]:
+    """A file in memory, and a descriptor to write to it that cannot read."""
+    file = os.memfd_create("program")
+    return file, os.open(f"/proc/self/fd/{file}", os.O_WRONLY | os.O_APPEND)
+
+
+def _become_program(line: Line, prints: int, time_limit: float, walled: bool) -> NoReturn:
     kernel.die_with_parent()
+    if walled:
+        watch_over_program(walls.OPEN_FILES)
     os.setsid()
-    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-    for descriptor in set(range(3, walls.OPEN_FILES)) - {reads, writes}:
+    for descriptor, source in enumerate((os.open("/dev/null", os.O_RDONLY), prints, prints)):
+        os.dup2(source, descriptor)
+    for descriptor in set(range(3, walls.OPEN_FILES)) - {line.reads, line.writes}:
         with contextlib.suppress(OSError):
             os.close(descriptor)
     os.environ.clear()
     sys.argv[:] = ["program.py"]
-    if walled:
-        walls.limit_processes()
-    serve(Line(reads, writes))
+    try:
+        walls.limit_time(time_limit)
+        if walled:
+            walls.seal()
+    except OSError as error:
+        line.send(str(error.strerror or error))
+        os._exit(1)
+    serve(line)

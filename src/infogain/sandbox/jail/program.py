@@ -14,13 +14,14 @@ from .wire import Line, Silence, pack, unpack
 
 NAME = "program"
 FILE = f"{NAME}.py"
+READY = "ready"
 
 
 def serve(line: Line) -> NoReturn:
     """Until the judge hangs up."""
     me = os.getpid()
     kept: dict[int, object] = {}
-    line.send("ready")
+    line.send(READY)
     source = line.receive()
     answer = _attempt(lambda: _names(_run(source)), kept, source)
     while os.getpid() == me:  # a child that the program forked has nothing to say

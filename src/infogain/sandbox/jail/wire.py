@@ -11,7 +11,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-LONGEST = 64 << 20  # bytes of a message
+LONGEST = 16 << 20  # bytes of a message
+CHUNK = 1 << 16
 SMALL = 1 << 53
 
 
@@ -23,7 +24,7 @@ class Line:
     """Messages to and from another process."""
 
     def __init__(self, reads: int, writes: int) -> None:
-        self.reader, self.writes = os.fdopen(reads, "rb"), writes
+        self.reads, self.writes, self.arrived = reads, writes, bytearray()
 
     def send(self, message: object) -> None:
         data = memoryview(json.dumps(message).encode() + b"\n")
@@ -31,13 +32,23 @@ class Line:
             data = data[os.write(self.writes, data) :]
 
     def receive(self) -> Any:
-        text = self.reader.readline(LONGEST)
-        if not text.endswith(b"\n"):
-            raise Silence
         try:
-            return json.loads(text)
+            return json.loads(self._line())
         except (ValueError, RecursionError) as error:
             raise Silence from error
+
+    def _line(self) -> bytes:
+        """Read chunk by chunk, so that an alarm is served between two of them, whatever the other side sends."""
+        searched = 0
+        while (end := self.arrived.find(b"\n", searched)) < 0:
+            searched = len(self.arrived)
+            chunk = os.read(self.reads, CHUNK)
+            if not chunk or searched + len(chunk) > LONGEST:
+                raise Silence
+            self.arrived += chunk
+        line = bytes(self.arrived[:end])
+        del self.arrived[: end + 1]
+        return line
 
 
 def pack(value: object, handle: Callable[[object], int]) -> object:
