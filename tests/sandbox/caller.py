@@ -1,20 +1,15 @@
-"""A process that runs the program on its input in the sandbox, without the rest of the package: it starts at once."""
+"""A process that runs the program on its input in the sandbox, in a set-up of `drive`, and can be killed meanwhile."""
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 
-
-def sandbox_alone(sources: str) -> None:
-    """Make `infogain.sandbox` importable without the rest of the package, which would load torch."""
-    package = ModuleType("infogain")
-    package.__path__ = [f"{sources}/infogain"]
-    sys.modules["infogain"] = package
-
+from tests.sandbox.drive import SETUPS, sandbox_alone
 
 if __name__ == "__main__":
-    sandbox_alone(sys.argv[1])
+    sources, setup = sys.argv[1:]
+    SETUPS[setup]()
+    sandbox_alone(sources)
     from infogain.sandbox import ready, run_code
 
     print(ready(), flush=True)  # so that every process after this line is the program's

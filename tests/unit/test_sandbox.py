@@ -19,10 +19,11 @@ import pytest
 
 from infogain import sandbox
 from infogain.errors import InputError, SandboxError
-from infogain.sandbox import Outcome, run_code, run_many
+from infogain.sandbox import Outcome, cores, run_code, run_many
 from infogain.sandbox.jail.wire import Line
 from tests.processes import adopt_orphans, descendants, wait_until
 from tests.sandbox.attacks import ATTACKS
+from tests.sandbox.kills import OURS, dies_with
 from tests.sandbox.lies import CALLS, FORGED_TESTS, FORGER, FORGERIES, LIES, RIGHT, TESTS, WRONG
 
 LIMIT = 0.5  # seconds of the processor
@@ -124,38 +125,13 @@ def test_no_socket_reaches_anything() -> None:
 
 # Outliving: whoever of ours is killed, nothing stays
 
-STAYS = """
-import ctypes, os, signal, time
-ctypes.CDLL(None).prctl(1, 0)  # no longer dies with its parent
-for number in range(1, 32):
-    try: signal.signal(number, signal.SIG_IGN)
-    except (OSError, ValueError): pass
-if os.fork() == 0:
-    os.setsid()
-time.sleep(1000)
-"""
-OURS = ("caller", "judge", "process 1")
-
 
 @walled
 @pytest.mark.parametrize("who", OURS)
 def test_nothing_outlives_any_process_of_ours(who: str) -> None:
-    script = Path(__file__).parents[1] / "sandbox" / "caller.py"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     sources = str(Path(sandbox.__file__).parents[2])
-    with subprocess.Popen([sys.executable, str(script), sources], text=True, **pipes) as caller:  # type: ignore[call-overload]
-        try:
-            assert caller.stdout.readline() == "None\n"
-            caller.stdin.write(STAYS)
-            caller.stdin.close()
-            assert wait_until(lambda: len(descendants(caller.pid)) == len(OURS) + 1, patience=30.0)
-            chain = [caller.pid, *descendants(caller.pid)]
-            victim = chain[OURS.index(who)]
-            below = set(descendants(victim))
-            os.kill(victim, signal.SIGKILL)
-            assert wait_until(lambda: not below & set(descendants(os.getpid())), patience=10.0)
-        finally:
-            caller.kill()
+    caller = [sys.executable, "-m", "tests.sandbox.caller", sources, "as it is"]
+    assert dies_with(who, caller, Path(__file__).parents[2])
 
 
 @walled
@@ -335,6 +311,49 @@ def test_many_programs_come_back_in_order() -> None:
     assert run_many([]) == []
 
 
+@pytest.mark.parametrize(
+    ("group", "files", "quota"),
+    [
+        ("0::/a/b", {"a/cpu.max": "150000 100000", "a/b/cpu.max": "max 100000"}, [1.5]),
+        ("0::/outside", {"cpu.max": "300000 100000"}, [3.0]),
+        (
+            "4:cpu,cpuacct:/a",
+            {"cpu,cpuacct/a/cpu.cfs_quota_us": "50000", "cpu,cpuacct/a/cpu.cfs_period_us": "100000"},
+            [0.5],
+        ),
+        ("4:cpu:/", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, []),
+        ("7:memory:/a\n0::/", {"memory/a/cpu.max": "1 1"}, []),
+    ],
+)
+def test_workers_are_no_more_than_a_control_group_pays_for(
+    group: str, files: dict[str, str], quota: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text + "\n")
+    (tmp_path / "group").write_text(group + "\n")
+    assert sorted(set(cores.quotas(tmp_path / "group", tmp_path))) == quota
+    monkeypatch.setattr(cores, "GROUPS", tmp_path / "group")
+    monkeypatch.setattr(cores, "MOUNTED", tmp_path)
+    for allowed in (1, 2, 8):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, allowed=allowed: set(range(allowed)))
+        assert cores.usable_cores() == max(1, int(min([allowed, *quota])))
+
+
+def test_programs_run_on_the_cores_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def pool(workers: int) -> ThreadPoolExecutor:
+        asked.append(workers)
+        return ThreadPoolExecutor(workers)
+
+    monkeypatch.setattr(sandbox, "usable_cores", lambda: 3)
+    monkeypatch.setattr(sandbox, "ThreadPoolExecutor", pool)
+    run_many([])
+    run_many([], 5)
+    assert asked == [3, 5]
+
+
 # Without walls
 
 
@@ -351,6 +370,28 @@ def test_where_walls_are_refused_nothing_runs_unless_allowed(monkeypatch: pytest
     child = "import os, time\nif os.fork() == 0: time.sleep(1000)\n" + RIGHT
     for program in (here, child):
         assert run_code(program, TESTS, unsafe=True).ok
+
+
+def test_a_program_that_could_not_be_started_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "ready", lambda: None)
+    monkeypatch.setattr(sandbox, "_run", lambda *_, **__: Outcome(False, "refused", 0.1, "unshare: No space left"))
+    with pytest.raises(SandboxError, match=r"could not be started: unshare: No space left.*same command again"):
+        run_many([RIGHT])
+
+
+@walled
+def test_the_probe_imports_what_programs_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"json", "math", "decimal", "re", "collections", "heapq", "hashlib", "datetime"} <= set(
+        sandbox.MODULES.split(", ")
+    )
+    monkeypatch.setattr(sandbox, "PROBE", "import no_such_module\n" + sandbox.PROBE)
+    assert re.search(r"No module named 'no_such_module' \(.*standard library in ", sandbox.ready.__wrapped__() or "")
+
+
+def test_unsafe_claims_no_more_than_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "ready", lambda: "no")
+    with pytest.raises(SandboxError, match=r"with all your rights.*can shake off"):
+        run(RIGHT)
 
 
 def test_a_refusal_says_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
