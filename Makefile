@@ -4,8 +4,9 @@ PYTHON ?= python3
 PIP_ARGS ?=
 BIN := .venv/bin
 READY := .venv/ready
+TIER := -q -rs --strict-markers --strict-config -p no:cacheprovider
 
-.PHONY: demo test test-gpu format docs clean help
+.PHONY: demo test test-sandbox test-interpreted test-gpu format docs clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -27,9 +28,18 @@ test: $(READY) ## every check of the fast tier: lint, types, layers, tests, cove
 	$(BIN)/python tools/results.py --check
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
 
+# Further tiers: each says what is absent where the machine cannot run it. `.ci/run` runs all it can.
+test-sandbox: $(READY) ## the sandbox under attack, in three set-ups of privileges (Linux)
+	@$(BIN)/python tools/tiers.py $@
+	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/sandbox
+
+test-interpreted: $(READY) ## whole decodes by the GPU's kernels, interpreted on the CPU (Triton)
+	@$(BIN)/python tools/tiers.py $@
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest -o addopts="$(TIER)" tests/interpreted
+
 test-gpu: $(READY) ## the laws on a CUDA device
-	@$(BIN)/python -c 'import torch, sys; torch.cuda.is_available() or sys.exit("test-gpu needs a CUDA device and a CUDA build of torch; none found, nothing was tested")'
-	$(BIN)/python -m pytest -o addopts="-q" tests/gpu
+	@$(BIN)/python tools/tiers.py $@
+	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/gpu
 
 docs: $(READY) ## write docs/paper-map.md anew from the docstrings, docs/results.md and docs/speed.md from the numbers
 	$(BIN)/python tools/paper_map.py

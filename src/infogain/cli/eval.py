@@ -44,7 +44,7 @@ COUNT = click.IntRange(min=1)
 @click.option("--limit", type=COUNT, help="problems, from the first on; unset: all")
 @click.option("--batch-size", type=COUNT, default=16, show_default=True, help="texts decoded together")
 @click.option("--traces", is_flag=True, help="keep a trace of each text for the viewer")
-@click.option("--allow-unsafe", is_flag=True, help="run generated programs even where there is no sandbox for them")
+@click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
 @settings_flags
 def eval_(
     names: tuple[str, ...],

@@ -50,7 +50,7 @@ SEEDS = 5  # the paper's runs
 @click.option("--limit", type=COUNT, help="problems of each task, from the first on; unset: all")
 @click.option("--batch-size", type=COUNT, default=32, show_default=True, help="texts decoded together")
 @click.option("--frequencies", help="pc's table (`infogain frequencies`); unset: the zoo model's own, or none")
-@click.option("--allow-unsafe", is_flag=True, help="run generated programs even where there is no sandbox for them")
+@click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
 def reproduce(
     title: str,
     source: Source,

@@ -37,7 +37,7 @@ for _task in (
 
 
 def load_task(name: str, unsafe: bool = False) -> Task:
-    """Unsafe: programs are run even where there is no sandbox for them."""
+    """Unsafe: where the sandbox is refused, programs run with all rights of the caller."""
     if name not in TASKS:
         raise UnknownName("task", name, TASKS)
     task = TASKS[name]
