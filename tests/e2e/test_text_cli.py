@@ -381,7 +381,7 @@ def test_a_full_context_and_an_interrupt_leave_the_talk_as_it_was(
     assert talk.turn("the cat")
     assert talk.messages == before
     assert "Stopped." in capsys.readouterr().out
-    monkeypatch.setattr(Console, "input", interrupted)
+    monkeypatch.setattr("builtins.input", interrupted)
     assert _ask(Console()) == "/exit"
     assert capsys.readouterr().out == "\n"
 

@@ -11,6 +11,7 @@ from rich.live import Live
 from infogain.cli.board import legend
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM
+from infogain.cli.lines import remembered, state_file
 from infogain.cli.model import Source, chat_model_flags, recipe_for
 from infogain.cli.prompts import is_text
 from infogain.cli.sheet import sheet
@@ -29,6 +30,7 @@ HELP = """\
 /seed NUMBER    draw anew
 /reset          forget the conversation
 /exit           leave (or Ctrl-D)
+↑ ↓             what you said before
 Ctrl-C          stop an answer"""
 NEEDED = (
     "chat needs --model with a checkpoint that has a chat template, such as GSAI-ML/LLaDA-8B-Instruct, "
@@ -44,7 +46,8 @@ NEEDED = (
 def chat(source: Source, length: int | None, system: str | None, settings: Settings) -> None:
     """Talk to a model and watch its answers come out of the mask.
 
-    Words are coloured by how uncertain the model was when it wrote them.
+    Words are coloured by how uncertain the model was when it wrote them. Lines are edited as in a shell; the arrow
+    keys bring back what was said, also in earlier sessions (kept in ~/.local/state/infogain/chat-history).
 
     \b
     Examples:
@@ -61,13 +64,14 @@ def chat(source: Source, length: int | None, system: str | None, settings: Setti
         raise InputError(f"{NEEDED}; {source.name} has none. Use generate --plain.")
     talk = Talk(console, model, recipe_for(model, settings), length, system)
     console.print(legend(), "/help lists what else you can say.", sep="\n")
-    while talk.turn(_ask(console)):
-        pass
+    with remembered(state_file("chat-history")):
+        while talk.turn(_ask(console)):
+            pass
 
 
 def _ask(console: Console) -> str:
     try:
-        return console.input("› ")
+        return input("› ")  # which edits lines only if it knows its prompt
     except (EOFError, KeyboardInterrupt):
         console.print()
         return "/exit"
