@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,6 +17,11 @@ from infogain.errors import InputError
 MASK = "_"
 EOS = "~"  # ends a text, and fills what an answer leaves of its columns
 FILE = "alphabet.json"
+
+
+def fingerprint_of(words: Mapping[str, int]) -> str:
+    """A hash of a vocabulary: every token and its id."""
+    return blake2b(json.dumps(sorted(words.items())).encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,10 @@ class Alphabet:
     @property
     def eos_id(self) -> int:
         return self.characters.index(EOS)
+
+    @property
+    def vocabulary(self) -> str:
+        return fingerprint_of({character: i for i, character in enumerate(self.characters)})
 
     def __len__(self) -> int:
         return len(self.characters)

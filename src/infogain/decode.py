@@ -140,4 +140,6 @@ def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> B
         raise InputError("lanes of a block-causal model must share one block width: it is the model's attention block.")
     for lane in lanes:
         lane.check(model.mask_id, model.vocab_size, model.attention_block is not None)
+        if named:
+            lane.recipe.sampler.check_tokenizer(named.tokenizer)
     return Batch(model, lanes, trace, named.provenance if named else None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
+from infogain.alphabet import fingerprint_of
 from infogain.errors import InputError
 from infogain.models.base import Denoiser
 from infogain.options import Plain
@@ -32,6 +34,10 @@ class Tokenizer(Protocol):
     @property
     def spaced(self) -> bool:
         """A word's token holds the space before it, so that none may stand before a masked word."""
+
+    @property
+    def vocabulary(self) -> str:
+        """A fingerprint of all tokens and their ids, see `infogain.alphabet.fingerprint_of`."""
 
     def encode(self, text: str) -> list[int]: ...
 
@@ -92,6 +98,10 @@ class HubTokenizer:
     def chats(self) -> bool:
         own = self.tokenizer.chat_template
         return bool(self.template or ("default" in own if isinstance(own, dict) else own))
+
+    @cached_property
+    def vocabulary(self) -> str:
+        return fingerprint_of(self.tokenizer.get_vocab())
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from infogain import UnknownName
+import infogain
+from infogain import InputError, UnknownName
+from infogain.alphabet import fingerprint_of
 from infogain.load import load_words, zoo_folder
 from infogain.samplers import make
 from infogain.samplers.frequencies import FILE, read_frequencies, write_frequencies
@@ -101,11 +103,62 @@ def test_so_does_a_masked_lms(tmp_path: Path) -> None:
 
 def test_the_zoos_table_is_what_its_training_texts_count_to(tmp_path: Path) -> None:
     folder = zoo_folder("tiny-reason")
-    write_frequencies(count_texts(folder), tmp_path / FILE)
+    write_frequencies(count_texts(folder), tmp_path / FILE, ALPHABET.vocabulary)
     assert (tmp_path / FILE).read_text() == (folder / FILE).read_text()
     frequency = read_frequencies(ZOO, len(ALPHABET))
     assert frequency.argmax() == ALPHABET.eos_id  # it fills what answers leave
     assert frequency[ALPHABET.mask_id] == frequency.min()  # never seen, so seen once
+
+
+# whose ids they are
+
+
+@pytest.mark.parametrize("family", ["llada", "dream"])
+def test_a_table_of_another_tokenizer_is_refused(family: str, tmp_path: Path) -> None:
+    folder, out = write_checkpoint(tmp_path / "model", family), tmp_path / "f.json"
+    flags = ("generate", "the cat", "-m", folder, "--length", 3, "--sampler", "pc")
+    best = ("generate", "the cat", "-m", folder, "--length", 3, "--sampler", "best-of-n", "--base", "pc")
+    for command, option in ((flags, "--frequencies"), (best, "--base.frequencies")):
+        told = refused(*command, option, ZOO)
+        assert "must be counted with the model's own tokenizer" in told
+        assert f"the model has {load_words(folder).vocabulary}. Count it again" in told
+    (tmp_path / "a.txt").write_text("the cat\n")
+    ok("frequencies", tmp_path / "a.txt", "-m", folder, "--out", out)
+    assert json.loads(ok(*flags, "--frequencies", out))["recipe"]["sampler"]["frequencies"] == str(out)
+    assert "with this model's tokenizer" in refused(
+        "generate", "C24,13,6=31:", "-m", ZOO, "--length", 2, "--sampler", "pc", "--frequencies", out
+    )
+
+
+def test_a_table_that_names_no_vocabulary_serves_ids_alone(tmp_path: Path) -> None:
+    ids, out = tmp_path / "a.ids", tmp_path / "f.json"
+    ids.write_text("1 2 3\n")
+    ok("frequencies", ids, "--out", out)
+    flags = ("generate", "C24,13,6=31:", "-m", ZOO, "--length", 2, "--sampler", "pc", "--frequencies", out)
+    assert "names none" in refused(*flags)
+    ok("frequencies", ids, "--ids", "-m", ZOO, "--out", out, "--overwrite")
+    assert json.loads(out.read_text())["vocabulary"] == ALPHABET.vocabulary
+    ok(*flags)
+    for wrong in (("--ids",), ("--ids", "-m", ZOO, "--field", "text")):
+        assert "it needs a --model, and no --field" in refused("frequencies", ids, *wrong, "--out", tmp_path / "g.json")
+
+
+def test_python_refuses_it_before_any_work(tmp_path: Path) -> None:
+    model = infogain.load(write_checkpoint(tmp_path, "llada"), device="cpu")
+    events: list[infogain.StepEvent] = []
+    for call in (infogain.generate, infogain.infill):
+        with pytest.raises(InputError, match="own tokenizer"):
+            call(
+                model, "the [MASK]" if call is infogain.infill else "the", "pc", frequencies=ZOO, observe=events.append
+            )
+    assert events == []
+
+
+def test_vocabularies_differ_in_a_word_or_an_id() -> None:
+    words = {"a": 0, "b": 1}
+    same = fingerprint_of({"b": 1, "a": 0})
+    assert fingerprint_of(words) == same
+    assert len({same, fingerprint_of({"a": 1, "b": 0}), fingerprint_of({**words, "c": 2})}) == 3
 
 
 def test_pc_reads_the_zoos_table_by_name() -> None:

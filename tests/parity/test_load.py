@@ -10,12 +10,15 @@ import pytest
 import torch
 
 import infogain
-from infogain import ContextError, InputError, UnknownName
+from infogain import ContextError, InputError, OptionError, UnknownName
+from infogain.bench import Bench, Case
 from infogain.models.backbone import Backbone
 from infogain.models.checkpoint import find_family
 from infogain.models.family import Config
+from infogain.samplers import Entropy
 from infogain.text import HubTokenizer
 from infogain.zoo.tasks.sudoku import is_grid
+from tests.e2e.test_cli import ok, refused
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
 
 CHATS = {
@@ -188,6 +191,22 @@ def test_a_gpu_beyond_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(InputError, match="cuda:99 must be one of the 2 GPUs"):
         infogain.load("zoo:tiny-reason", device="cuda:99")
+
+
+def test_graphs_are_refused_where_there_is_no_cuda(tmp_path: Path) -> None:
+    """Recorded forwards run on a CPU in the laws, as plain ones: a user would be told of graphs that were none."""
+    folder = write_checkpoint(tmp_path, "llada")
+    (folder / "model.safetensors").unlink()  # it is found out before weights are read
+    with pytest.raises(OptionError, match=r"must be a GPU; it is cpu\. Leave the engine unset, or use engine='eager'"):
+        infogain.load(folder, device="cpu", engine="graphs")
+    with pytest.raises(OptionError, match="must be a GPU"):
+        infogain.models.load_model(folder, engine="graphs")
+    case = Case("tiny", Entropy(), context=24, block=8, length=16, engine="graphs")
+    with pytest.raises(OptionError, match="must be a GPU"):
+        Bench("cpu").run(case)
+    flags = ("generate", "C24,13,6=31:", "-m", "zoo:tiny-reason", "--length", 2, "--device", "cpu", "--engine")
+    assert "engine 'graphs' records CUDA graphs" in refused(*flags, "graphs")
+    assert json.loads(ok(*flags, "eager"))["provenance"]["engine"] == "eager"
 
 
 def test_a_text_with_holes_must_fit_the_context(tmp_path: Path) -> None:

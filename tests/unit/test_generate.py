@@ -12,6 +12,7 @@ from torch import Tensor
 
 import infogain
 from infogain import ContextError, InputError, NumericsError, Recipe, StepEvent, TextModel, TokensPerStep
+from infogain.alphabet import fingerprint_of
 from infogain.generate import settle, stream
 from infogain.models import FullCanvas
 from infogain.text import Message
@@ -35,6 +36,10 @@ class Letters:
 
     def unknown(self, text: str) -> list[str]:
         return []
+
+    @property
+    def vocabulary(self) -> str:
+        return fingerprint_of({letter: i for i, letter in enumerate(LETTERS)})
 
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(LETTERS[i] for i in ids).replace("^", "").replace("#", "").replace("$", "")

@@ -23,7 +23,7 @@ from infogain.decode import decode
 from infogain.errors import InfoGainError, InputError, OptionError
 from infogain.load import as_device, is_of_zoo, load_words
 from infogain.models.backbone import Backbone
-from infogain.models.engine import default_engine
+from infogain.models.engine import engine_for
 from infogain.models.transformer import Transformer
 from infogain.options import Plain
 from infogain.provenance import provenance
@@ -41,7 +41,7 @@ def build(case: Case, transformer: Transformer) -> Timed:
     if case.cache == CANVAS:
         return Timed(whole_canvas(transformer))
     device = transformer.norm.weight.device
-    engine = default_engine(device) if case.engine == ENGINE else case.engine
+    engine = engine_for(device) if case.engine == ENGINE else case.engine
     cache = case.cache or ("none" if is_of_zoo(case.shape) else None)  # as `load` has it
     return TimedMasks(Backbone(transformer, cache, engine, refresh=case.refresh))
 
@@ -102,6 +102,7 @@ class Bench:
 
     def _hold(self, case: Case, say: Say) -> Transformer:
         device = self.device if case.device is None else as_device(case.device)
+        engine_for(device, None if case.engine == ENGINE else case.engine)  # a recording without CUDA is none
         if self._transformer is None or self._shape != (case.shape, device):
             self._transformer = self._shape = None
             memory.clear(self.device)

@@ -16,6 +16,7 @@ from infogain.cli.terminal import say
 from infogain.errors import InputError
 from infogain.load import load_words
 from infogain.samplers.frequencies import count_frequencies, write_frequencies
+from infogain.text import Tokenizer
 
 TEXTS, IDS = (".txt", ".jsonl"), (".txt", ".ids")  # what is taken from a folder
 TEXT = "text"
@@ -30,35 +31,49 @@ Read = Callable[[str, str, str], list[int]]  # a line, where it stands, the name
     help="folder, hub id or zoo:tiny-reason whose tokenizer reads it; no weights are loaded; unset: ids are read",
 )
 @click.option("--revision", help=REVISION_HELP)
+@click.option("--ids", is_flag=True, help="the files hold token ids of the --model's tokenizer, not texts")
 @click.option("--field", help=f"of JSON lines: where the text is  [default: {TEXT}]")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="JSON table to write")
 @OVERWRITE
 def frequencies(
-    corpus: tuple[str, ...], model: str | None, revision: str | None, field: str | None, out: Path, overwrite: bool
+    corpus: tuple[str, ...],
+    model: str | None,
+    revision: str | None,
+    ids: bool,
+    field: str | None,
+    out: Path,
+    overwrite: bool,
 ) -> None:
     """Count a corpus for the pc sampler.
 
-    With a model, the files hold texts: one per line, or JSON lines (.jsonl) with a field that holds one. Without, they
-    hold token ids of the model's tokenizer, whole numbers between white space. A folder stands for its .txt and .jsonl
-    files (without a model: .txt and .ids); - is standard input. A token never seen counts as seen once.
+    The files hold texts: one per line, or JSON lines (.jsonl) with a field that holds one. With --ids, or without a
+    model, they hold token ids, whole numbers between white space. A folder stands for its .txt and .jsonl files (of
+    ids: .txt and .ids); - is standard input. A token never seen counts as seen once.
+
+    The table names the vocabulary of the model's tokenizer, and pc refuses it for a model that has another. Without a
+    model it names none, and serves toys and infogain.decode on token ids only.
 
     \b
     Examples:
       infogain frequencies corpus/ --model ./llada --out frequencies.json
       infogain frequencies train.jsonl --field question --model ./dream --out frequencies.json
-      cat *.ids | infogain frequencies - --out frequencies.json
+      cat *.ids | infogain frequencies - --ids --model ./llada --out frequencies.json
       infogain generate "Count to ten." --model ./llada --sampler pc --frequencies frequencies.json
     """
     check_file(out, overwrite)
     if not model and (revision or field):
         raise InputError("--revision and --field say how texts are read; without a --model there are only token ids.")
-    paths = _files(corpus, TEXTS if model else IDS)
-    read = _texts(model, revision, field or TEXT) if model else _ids
+    if ids and (field or not model):
+        raise InputError("--ids says whose token ids the files hold: it needs a --model, and no --field.")
+    words = load_words(model, revision) if model else None
+    texts = words if not ids else None
+    paths = _files(corpus, TEXTS if texts else IDS)
+    read = _texts(texts, field or TEXT) if texts else _ids
     with bar(*Progress.get_default_columns()) as progress:
         counts = count_frequencies(_lines(paths, read, progress))
     if not counts:
         raise InputError(f"a frequency table needs at least one token; {', '.join(corpus)} held none.")
-    write_frequencies(counts, out)
+    write_frequencies(counts, out, words.vocabulary if words else None)
     say(f"{counts.total():,} tokens, {len(counts):,} different ids → {out}")
 
 
@@ -100,9 +115,7 @@ def _ids(line: str, where: str, path: str) -> list[int]:  # noqa: ARG001  # of a
     return [int(word) for word in line.split()]
 
 
-def _texts(model: str, revision: str | None, field: str) -> Read:
-    words = load_words(model, revision)
-
+def _texts(words: Tokenizer, field: str) -> Read:
     def read(line: str, where: str, path: str) -> list[int]:
         text = _field(line, field, where) if path.endswith(".jsonl") and line.strip() else line
         return words.encode(text)

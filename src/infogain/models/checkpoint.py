@@ -10,7 +10,7 @@ import torch
 from infogain.errors import InputError
 from infogain.models.backbone import Backbone
 from infogain.models.dream import DREAM
-from infogain.models.engine import default_engine
+from infogain.models.engine import engine_for
 from infogain.models.family import Config, Family
 from infogain.models.llada import LLADA, MMADA, is_mmada
 from infogain.models.sdar import SDAR
@@ -71,6 +71,7 @@ class Checkpoint:
         """`engine` unset: graphs on a GPU."""
         if dtype is not None and not isinstance(dtype, torch.dtype):
             raise InputError(f"dtype must be a torch dtype such as torch.bfloat16, or unset; got {dtype!r}.")
+        chosen = engine_for(torch.device(device), engine)  # refused before weights are read
         spec = self.spec
         if self.family.rows_from_weights:
             rows = stored_shape(self.folder, f"{self.family.names['embed']}.weight")[0]
@@ -78,7 +79,7 @@ class Checkpoint:
         with torch.device("meta"):
             transformer = Transformer(spec)
         load_weights(transformer, self.family, self.folder, dtype, str(device))
-        return Backbone(transformer.eval(), cache, engine or default_engine(torch.device(device)), ceiling, refresh)
+        return Backbone(transformer.eval(), cache, chosen, ceiling, refresh)
 
 
 def find_family(config: Config) -> Family:

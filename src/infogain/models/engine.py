@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from infogain import kernels
-from infogain.errors import UnknownName
+from infogain.errors import OptionError, UnknownName
 from infogain.models.attention import Keys
 from infogain.models.buffers import COLUMNS, Buffers
 from infogain.models.context import BackboneContext
@@ -28,10 +28,6 @@ ENGINES = {
 ROWS = (1, 2, 3, 4, 6, *range(8, 65, 4))
 TILE = COLUMNS // 8  # a canvas is recorded for a multiple of so many columns, and so is the room in buffers
 MOST_TOKENS = 1152  # beyond that a step is bound by arithmetic, and starting kernels costs nothing
-
-
-def default_engine(device: torch.device) -> str:
-    return "graphs" if device.type == "cuda" else "eager"
 
 
 def _rounded(rows: int) -> int:
@@ -51,6 +47,19 @@ def _whole_tiles(columns: int) -> int:
 def check_engine(name: str) -> None:
     if name not in ENGINES:
         raise UnknownName("engine", name, ENGINES)
+
+
+def engine_for(device: torch.device, asked: str | None = None) -> str:
+    """The engine that was asked for, or the one that suits the device. Recording is CUDA's, and refused elsewhere."""
+    if asked is None:
+        return "graphs" if device.type == "cuda" else "eager"
+    check_engine(asked)
+    if asked == "graphs" and device.type != "cuda":
+        raise OptionError(
+            f"engine 'graphs' records CUDA graphs, so the device must be a GPU; it is {device}. "
+            "Leave the engine unset, or use engine='eager' (--engine eager)."
+        )
+    return asked
 
 
 class Engine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -18,6 +18,14 @@ from infogain.state import TABLE, Candidates, State, only
 
 Kind = Callable[..., Tensor]  # of noise
 FEW, MANY = 512, 4096  # numbers of noise: where a step needs but few, those of its block are worked out many at once
+
+
+class Words(Protocol):
+    """What a sampler may know of the tokenizer that belongs to a model."""
+
+    @property
+    def vocabulary(self) -> str:
+        """A fingerprint of all tokens and their ids."""
 
 
 class Sampler(Options):
@@ -50,6 +58,9 @@ class Sampler(Options):
 
     def check(self, vocab_size: int) -> None:
         """Refuse a vocabulary this sampler cannot work with, before any work is done."""
+
+    def check_tokenizer(self, tokenizer: Words) -> None:
+        """Refuse the tokenizer of a model that this sampler's settings were not made for; asked where there is one."""
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         """Where to write, and what: one or more candidates per row. `budget` is K_t. [R]"""

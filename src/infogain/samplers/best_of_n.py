@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from infogain.options import MOST, option
-from infogain.samplers.base import SAMPLERS, Sampler
+from infogain.samplers.base import SAMPLERS, Sampler, Words
 from infogain.state import Candidates, State
 
 
@@ -46,6 +46,9 @@ class BestOfN(Sampler):
 
     def check(self, vocab_size: int) -> None:
         self.base.check(vocab_size)
+
+    def check_tokenizer(self, tokenizer: Words) -> None:
+        self.base.check_tokenizer(tokenizer)
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         return self.base.propose(z, budget)

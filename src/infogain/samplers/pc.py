@@ -12,8 +12,8 @@ from torch import Tensor
 from infogain.errors import OptionError
 from infogain.options import option
 from infogain.samplers.actions import Greedy
-from infogain.samplers.base import SAMPLERS, drawn
-from infogain.samplers.frequencies import find_table, read_frequencies
+from infogain.samplers.base import SAMPLERS, Words, drawn
+from infogain.samplers.frequencies import check_vocabulary, find_table, read_frequencies
 from infogain.state import State
 
 
@@ -46,6 +46,10 @@ class PC(Greedy):
     def check(self, vocab_size: int) -> None:
         if self.frequencies is not None:
             read_frequencies(self.frequencies, vocab_size)
+
+    def check_tokenizer(self, tokenizer: Words) -> None:
+        if self.frequencies is not None:
+            check_vocabulary(self.frequencies, tokenizer.vocabulary)
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         surprise = _surprise(self.frequencies, z.p.vocab_size, z.masked.device)  # −log f

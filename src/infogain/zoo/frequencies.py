@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from infogain.alphabet import Alphabet
 from infogain.samplers.frequencies import FILE, count_frequencies, write_frequencies
 from infogain.zoo.card import CARD_FILE
 from infogain.zoo.pool import fill
@@ -26,4 +27,4 @@ def count_texts(folder: Path, texts: int = TEXTS) -> Counter[int]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    write_frequencies(count_texts(folder), folder / FILE)
+    write_frequencies(count_texts(folder), folder / FILE, Alphabet.load(folder).vocabulary)
