@@ -204,6 +204,7 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_listed(
         "cut": json.dumps(ABOUT)[:50].encode(),
         "bytes": b"\xff\xfe",
         "list": b"[]",
+        "unversioned": json.dumps({name: value for name, value in ABOUT.items() if name != "version"}).encode(),
         "nameless": json.dumps({**ABOUT, "model": {}}).encode(),
         "timeless": json.dumps({name: value for name, value in ABOUT.items() if name != "created"}).encode(),
         "limited": json.dumps({**ABOUT, "protocol": {"seeds": 1, "limit": "x"}}).encode(),
@@ -217,6 +218,8 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_listed(
     for name in broken:
         with pytest.raises(InfoGainError, match=rf"{name}/run\.json"):
             Run.open(tmp_path / name)
+        with pytest.raises(InfoGainError, match=rf"{name}/run\.json"):
+            write(Run(tmp_path / name), line(0))
 
 
 def test_runs_of_the_first_version_are_read_and_never_gone_on_with(tmp_path: Path) -> None:

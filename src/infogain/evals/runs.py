@@ -74,6 +74,7 @@ RUN, ITEMS, BAD, LOCK, TRACES = "run.json", "items.jsonl", "items.bad", "lock", 
 FEW = 5  # bad lines that are named one by one
 EXTENT = ("seeds", "limit")  # of a protocol: how much is wanted, not what
 FIELDS: dict[str, Rule] = {  # of run.json, without which a run can be neither listed nor compared
+    "version": WHOLE,
     "task": TEXT,
     "model.name": TEXT,
     "protocol.seeds": WHOLE,
@@ -91,7 +92,7 @@ class Run:
     """A run's folder. Reading takes no lock, and may be done while it is written."""
 
     folder: Path
-    _told: set[str] = field(default_factory=set, compare=False, repr=False)  # each fault is reported once
+    _told: set[str] = field(default_factory=set, init=False, compare=False, repr=False)  # each fault is reported once
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
