@@ -10,10 +10,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from infogain.errors import SandboxError
-from infogain.evals.code import as_body, find_code
 from infogain.evals.evaluate import check
+from infogain.evals.pieces import bodies, read_program
 from infogain.evals.task import Item
-from infogain.evals.tasks.humaneval import HumanEval, completed
+from infogain.evals.tasks.humaneval import HumanEval
 from infogain.evals.tasks.mbpp import MBPP, function_of
 
 PROMPT = 'import math\n\ndef helper(x):\n    return x\n\ndef half(x):\n    """ Half of x. """\n'
@@ -53,21 +53,23 @@ def sandbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     ],
 )
 def test_code_is_found_among_words(text: str) -> None:
-    assert find_code(text, "half").strip() == PROGRAM.strip()
+    assert read_program(text, "half").strip() == PROGRAM.strip()
 
 
 def test_where_no_block_defines_the_function_the_first_one_is_taken() -> None:
-    assert find_code("```\na = 1\n```\n```\nb = 2\n```", "half") == "a = 1\n"
-    assert find_code("not code at all, sorry!") == "not code at all, sorry!"
+    assert read_program("```\na = 1\n```\n```\nb = 2\n```", "half") == "a = 1"
+    assert read_program("not code at all, sorry!", None) == "not code at all, sorry!"
 
 
-def test_code_that_stands_alone_is_taken_whole() -> None:
-    assert find_code(f"TWO = 2\n{PROGRAM}", "half") == f"TWO = 2\n{PROGRAM}"
+def test_what_the_function_needs_is_taken_with_it_and_nothing_else() -> None:
+    needs = "import math\n\nTWO = 2\n\n\ndef half(x):\n    return math.fsum([x]) / TWO"
+    assert read_program(f"{needs}\n\n\nprint(half(TWO))\n", "half") == needs
+    assert read_program(f"THREE = 3\n{PROGRAM}", "half") == PROGRAM.strip()
 
 
 def test_a_body_is_indented_once() -> None:
-    assert as_body("return 1\n") == "    return 1\n"
-    assert as_body("\n    return 1\n") == "\n    return 1\n"
+    assert set(bodies("return 1\n")) == {"    return 1\n", "    return 1"}
+    assert set(bodies("\n    return 1\n")) == {"    return 1\n", "    return 1"}
 
 
 @pytest.mark.parametrize(
@@ -85,9 +87,18 @@ def test_a_body_is_indented_once() -> None:
 def test_humaneval_takes_a_body_or_the_whole_function(text: str, sandbox: ModuleType) -> None:
     score = HumanEval().score(ITEM, text)
     assert score.right, score
-    assert score.answer == completed(ITEM, text)
+    assert score.answer == HumanEval().program(ITEM, text)
     assert score.answer is not None
     assert score.answer.startswith("import math\n\ndef helper(x):")
+
+
+def test_what_the_prompts_helpers_need_comes_before_them_though_the_answer_has_it_too(sandbox: ModuleType) -> None:
+    helper = "def same(x: List) -> List:\n    return x"
+    prompt = f"from typing import List\n\n{helper}\n\ndef half(x):\n    ''' Half. '''\n"
+    item = Item("HumanEval/0", prompt, "", {"test": TEST, "entry_point": "half"})
+    imports = "from __future__ import annotations\nfrom typing import List"
+    answer = f"```python\n{imports}\n\ndef half(x):\n    return same(x) / 2\n```"
+    assert HumanEval().score(item, answer).right
 
 
 @pytest.mark.parametrize("text", ["", "    return x\n", "```python\ndef other(x):\n    return x / 2\n```", "I cannot."])

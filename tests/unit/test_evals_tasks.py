@@ -13,7 +13,7 @@ import pytest
 
 from infogain import InfoGainError
 from infogain.evals.answers import boxed
-from infogain.evals.code import find_code
+from infogain.evals.pieces import read_program
 from infogain.evals.protocol import Protocol
 from infogain.evals.source import Hub, Record, read_file, read_hub
 from infogain.evals.task import Item, Task
@@ -268,7 +268,7 @@ def test_examples_of_programs_are_found_and_run(name: str) -> None:
     assert all(tests)
     for shot, lines_of in zip(examples, tests, strict=True):
         space: dict[str, Any] = {}
-        exec(find_code(task.reply(shot)), space)
+        exec(read_program(task.reply(shot), None), space)
         for test in lines_of:
             exec(test, space)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infogain.evals.code import CodeTask, as_body, defines, find_code, longest_code, taken
+from infogain.evals.code import CodeTask, taken
+from infogain.evals.pieces import read_program
 from infogain.evals.source import Hub, Record
 from infogain.evals.task import Item, Shot
 
@@ -63,18 +64,10 @@ class HumanEval(CodeTask):
         return question
 
     def program(self, item: Item, text: str) -> str:
-        return completed(item, text)
+        """The prompt with the answer in its place, be that a body or the function once more."""
+        return read_program(text, item.extra["entry_point"], before=item.question)
 
     def tests(self, item: Item) -> str:
         """After the prompt, whose helpers the program could otherwise redefine to please the tests that use them."""
         name = item.extra["entry_point"]
         return f"{item.question}\n    pass\n{taken(name)}{item.extra['test']}\ncheck({name})\n"
-
-
-def completed(item: Item, text: str) -> str:
-    """The prompt with the answer in its place, be that a body or the function once more."""
-    prompt, name = item.question, item.extra["entry_point"]
-    code = find_code(text, name)
-    if defines(code, name):
-        return prompt[: prompt.rindex(f"def {name}")] + code  # imports and helpers of the prompt stay
-    return prompt + longest_code(as_body(code if "```" in text else text), before=prompt)

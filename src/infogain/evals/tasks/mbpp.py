@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infogain.evals.code import CodeTask, find_code, taken
+from infogain.evals.code import CodeTask, taken
+from infogain.evals.pieces import read_program
 from infogain.evals.source import Hub, Record
 from infogain.evals.task import Item, Shot
 
@@ -56,7 +57,7 @@ class MBPP(CodeTask):
         return f"Question: {question}\nAnswer:\n"
 
     def program(self, item: Item, text: str) -> str:
-        return find_code(text, item.extra["name"])
+        return read_program(text, item.extra["name"])
 
     def tests(self, item: Item) -> str:
         return taken(item.extra["name"]) + "\n".join([*item.extra["imports"], *item.extra["tests"], ""])

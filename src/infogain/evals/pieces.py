@@ -1,0 +1,270 @@
+"""Programs read from texts: the runs of lines that Python can parse and, of these, what the function asked for needs.
+
+Fences, prose, tests and broken ends need no rules of their own: they do not parse, or nothing needs them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import symtable
+import textwrap
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise, takewhile
+
+LONGEST = 300  # lines of a piece, so that the time a text takes grows with its length alone
+TRIES = 20  # cuts until a run parses: one at the mistake, one for each `if …:` or `@…` that it leaves open
+ALWAYS = "*"  # stands for names that nobody can list: those of `from … import *`, and the compiler's own
+FENCE = "\n```\n"  # never parses, so it ends a piece
+INDENT = "    "
+BEGINS = re.compile(r"[ \t]*(?:(?:async|def|class|import|from)[ \t]|[@#]|try:|\w[\w., \[\]]*(?::[^=]+)?=(?!=))")
+MARKS = re.compile(
+    r"^[ \t]*(?:`{3,}|~{3,})\w*(?=\s|$)"  # a fence opens
+    r"|(?:`{3,}|~{3,})[ \t]*$"  # or closes, perhaps behind code
+    r"|<\|[^|\n]*\|>|(?:</\w+>)+[ \t]*$|\[/?(?:BEGIN|DONE|PYTHON)\]",  # tokens and tags of chats and prompts
+    re.MULTILINE,
+)
+CONSOLE = re.compile(r"^(?:>>>|\.\.\.) ", re.MULTILINE)
+SPACES = {0: None, 0x200B: None, 0xFEFF: None, 0xA0: " ", 0x202F: " ", 0x3000: " "}
+CHANGES = {"add", "append", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "update"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement at the top of a program, with the comments before it.
+
+    binds    names that it defines or changes
+    uses     names of the module that it needs, at once or when it is called
+    stub     is it a function that never returns anything?
+    imports  does it nothing but import?
+    """
+
+    source: str
+    binds: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
+    stub: bool = False
+    imports: bool = False
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Code between words.
+
+    inside  is it the inside of a function, which returns?
+    broken  does it end before its last statement does?
+    """
+
+    statements: Sequence[Statement]
+    inside: bool
+    broken: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What is defined here by more than a stub."""
+        return frozenset[str]().union(*(s.binds for s in self.statements if not s.stub))
+
+    @property
+    def length(self) -> int:
+        """Lines that are not blank."""
+        return sum(bool(line.strip()) for s in self.statements for line in s.source.split("\n"))
+
+
+def read_program(text: str, name: str | None, before: str = "") -> str:
+    """The function `name` as the text has it, with the statements it needs; the text itself where it has no code.
+
+    Several pieces may define it: one that does not break off goes before one that does, then the longest counts, as
+    with EvalPlus, and the first of equals. In one piece the last definition counts, as in Python; stubs never do.
+
+    before  code that the text goes on from; it may end inside the function
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the parser thinks of a model's escape sequences
+        given = pieces(before)
+        best = _best_reading(text, name, before)
+    if not best:
+        return text
+    main, found = best
+    asked = {name} if name in main.names else main.names | {name}
+    roots = frozenset({ALWAYS, *filter(None, asked)}).union(*(piece.names for piece in given))
+    return "\n".join(s.source for s in needed(joined(main, found), roots)).strip("\n")
+
+
+def _best_reading(text: str, name: str | None, before: str) -> tuple[Piece, list[Piece]] | None:
+    """The piece with the function, and all pieces, of the first reading that has it whole, or else comes nearest."""
+
+    def rank(piece: Piece) -> tuple[bool, bool, bool]:
+        return name in piece.names, not piece.inside, not piece.broken
+
+    best = None
+    for found in _readings(text, before):
+        main = max(found, key=lambda piece: (rank(piece), piece.length))
+        if best is None or rank(main) > rank(best[0]):
+            best = main, found
+        if all(rank(main)):
+            break
+    return best
+
+
+def _readings(text: str, before: str) -> Iterator[list[Piece]]:
+    """The text's own pieces, beside those it makes when it, or what may be a body in it, goes on from a signature."""
+    apart = pieces(text)
+    for version in chain([text], bodies(text)) if before else [""]:
+        if found := pieces(before + version) + apart:
+            yield found
+
+
+def bodies(text: str) -> Iterator[str]:
+    """What stands between fences, or there behind words, indented as the body of a function."""
+    for part in filter(str.strip, tidy(text).split(FENCE)):
+        yield INDENT + part.lstrip()  # only the first line has lost its indent
+        lines = part.strip("\n").split("\n")
+        words = list(takewhile(lambda line: not _indent(line) and not BEGINS.match(line), lines))
+        for body in [lines, lines[len(words) :]] if words[-1:] == [""] else [lines]:
+            yield textwrap.indent("\n".join(unindented(body)), INDENT)
+
+
+def unindented(lines: Sequence[str]) -> list[str]:
+    """Without the indent of the first line that has words; what stands to the left of it is moved to the margin."""
+    margin = _indent(next(filter(str.strip, lines), ""))
+    return [line.removeprefix(margin) if not margin.startswith(_indent(line)) else line.lstrip() for line in lines]
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def tidy(text: str) -> str:
+    """Line ends and spaces as Python has them, and all marks of chats made fences."""
+    text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n").translate(SPACES)
+    return MARKS.sub(FENCE, CONSOLE.sub("", text))
+
+
+def pieces(text: str) -> list[Piece]:
+    """All runs of lines that parse, from lines on that can begin a definition, each at its own indent."""
+    lines, found, at = tidy(text).split("\n"), list[Piece](), 0
+    while at < len(lines):
+        if not BEGINS.match(lines[at]):
+            at += 1
+            continue
+        margin = len(_indent(lines[at]))
+        run = unindented(lines[at : at + LONGEST])
+        end, mistake = parsed(run)
+        at += end or max(mistake, 1)
+        cut = _cut(run[:end], broken=at < len(lines) and len(_indent(lines[at])) > margin)
+        found += cut
+        while (cut or not end) and at < len(lines) and (not lines[at].strip() or len(_indent(lines[at])) > margin):
+            at += 1  # what is left of a broken statement
+    return found
+
+
+def parsed(lines: Sequence[str]) -> tuple[int, int]:
+    """How many of the first lines parse, and how many stand before the first mistake: cut there until it parses."""
+    end = before = len(lines)
+    for attempt in range(TRIES):
+        try:
+            ast.parse("\n".join(lines[:end]))
+        except SyntaxError as error:
+            end = max(min(error.lineno or 1, end) - 1, 0)
+        except (ValueError, RecursionError, MemoryError):  # these name no line
+            end //= 2
+        else:
+            return end, before
+        before = before if attempt else end
+    return 0, before
+
+
+def _cut(lines: Sequence[str], broken: bool) -> list[Piece]:
+    """One piece, or two where the last statement breaks off, as a repetition does that is the beginning of another."""
+    tree = ast.parse("\n".join(lines))
+    found = statements(lines, tree.body)
+    sources = [s.source.strip() for s in found]
+    repeats = any(source.startswith(sources[-1]) for source in sources[:-1])
+    end = len(found) - (broken or repeats)
+    parts = Piece(found[:end], returns(tree), broken=False), Piece(found[end:], returns(tree), broken=True)
+    return [part for part in parts if part.statements]
+
+
+def statements(lines: Sequence[str], nodes: Sequence[ast.stmt]) -> list[Statement]:
+    """The statements of a program; those that share a line are one, and what is behind the last one is its too."""
+    groups: dict[int, list[ast.stmt]] = {}  # by last line
+    for node in nodes:
+        shared = groups.pop(node.lineno, [])
+        end = len(lines) if node is nodes[-1] else node.end_lineno or node.lineno
+        groups[end] = [*shared, node]
+    return [_describe("\n".join(lines[a:b]), groups[b]) for a, b in pairwise([0, *groups])]
+
+
+def _describe(source: str, nodes: Sequence[ast.stmt]) -> Statement:
+    try:
+        top = symtable.symtable(source, "program", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Statement(source)  # it parses, yet Python would not compile it
+    bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    uses = {symbol.get_name() for table in _tables(top) for symbol in table.get_symbols() if symbol.is_global()}
+    binds = frozenset(bound).union(*map(changed, nodes))
+    stub = all(isinstance(node, Function) and not returns(node) for node in nodes)
+    imports = all(isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
+    return Statement(source, binds, frozenset(uses), stub, imports)
+
+
+def _tables(top: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield top
+    for child in top.get_children():
+        yield from _tables(child)
+
+
+def changed(node: ast.stmt) -> set[str]:
+    """Names whose values a statement changes by their items, attributes or methods; and those nobody can list."""
+    if isinstance(node, ast.ImportFrom):
+        return {ALWAYS} if node.module == "__future__" or node.names[0].name == "*" else set()
+    if isinstance(node, Function | ast.ClassDef):
+        return set()
+    return {root for part in ast.walk(node) if _changes(part) and (root := _root(part))}
+
+
+def _changes(part: ast.AST) -> bool:
+    """Is it `x[i]` or `x.a` on the left of `=`, or the `x.append` of a call?"""
+    if isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store):
+        return True
+    return isinstance(part, ast.Attribute) and part.attr in CHANGES
+
+
+def _root(part: ast.AST) -> str | None:
+    """The `x` of `x.a[i].b`."""
+    while isinstance(part, ast.Subscript | ast.Attribute):
+        part = part.value
+    return part.id if isinstance(part, ast.Name) else None
+
+
+def returns(tree: ast.Module | Function) -> bool:
+    """Does it return or yield, itself and not in a function inside it?"""
+    todo: list[ast.AST] = [*tree.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            todo.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def joined(main: Piece, found: Iterable[Piece]) -> list[Statement]:
+    """What other pieces import, and define and it does not; then the piece itself; no stubs of what is defined."""
+    others = dict.fromkeys(s for piece in found if piece != main for s in piece.statements)
+    program = [*(s for s in others if s.imports or not s.binds & main.names), *main.statements]
+    defined = frozenset[str]().union(*(s.binds for s in program if not s.stub))
+    program = [s for s in program if not (s.stub and s.binds <= defined)]
+    return sorted(program, key=lambda s: not (s.imports and "__future__" in s.source))  # Python wants those first
+
+
+def needed(program: Sequence[Statement], names: frozenset[str]) -> list[Statement]:
+    """The statements that define or change these names, and those that they use in turn."""
+    while True:
+        kept = [s for s in program if s.binds & names]
+        more = names.union(*(s.uses for s in kept))
+        if more == names:
+            return kept
+        names = more
