@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ from tests.processes import adopt_orphans
 
 from .attacks import ATTACKS, STAYERS
 from .attempts import ATTEMPTS, PRINTS, READS, program
+from .drive import KEYCTL, SECRET, SESSION_KEYRING
 from .kills import OURS, dies_with
 from .lies import FORGED_TESTS, FORGER, FORGERIES, LIES, RIGHT, TESTS
 
@@ -32,10 +34,16 @@ def double(x):
     time.sleep(2)
     return 2 * x
 """
+# Asked by the tests, which no filter keeps from asking.
+KEYRING = f"""
+import ctypes
+call = [ctypes.c_long(word) for word in ({KEYCTL}, 10, {SESSION_KEYRING})]
+assert ctypes.CDLL(None).syscall(*call, b"user", b"{SECRET}", ctypes.c_long(0)) < 0
+"""
 # What a program is, its tests, and its seconds of the processor.
 Job = tuple[str, str, float]
 FAMILIES: dict[str, dict[str, Job]] = {
-    "honest": {"is right": (RIGHT, TESTS, AMPLE)},
+    "honest": {"is right": (RIGHT, TESTS, AMPLE), "has a keyring of its own": (RIGHT, KEYRING, AMPLE)},
     "crowd": {f"uses its processes, {n}": (CROWD, "assert double(2) == 4", AMPLE) for n in range(4)},
     "lie": {name: (textwrap.dedent(text), LIE_TESTS, AMPLE) for name, text in LIES.items()},
     "forgery": {name: (FORGER + text, FORGED_TESTS, SHORT) for name, text in FORGERIES.items()},
@@ -48,8 +56,8 @@ JOBS = {(family, name): job for family, jobs in FAMILIES.items() for name, job i
 HOSTILE = [key for key in JOBS if key[0] not in ("honest", "crowd")]
 
 
-def drive(folder: Path, setup: str, jobs: list[Job], python: str) -> dict[str, Any]:
-    command = [python, "-S", "-m", "tests.sandbox.drive", str(folder), setup]
+def drive(folder: Path, setup: str, jobs: list[Job], *python: str) -> dict[str, Any]:
+    command = [*python, "-S", "-m", "tests.sandbox.drive", str(folder), setup]
     done = subprocess.run(command, input=json.dumps(jobs), capture_output=True, text=True, cwd=folder, timeout=900)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -71,7 +79,8 @@ def outcome(folder: Path, setup: str, key: tuple[str, str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("setup", SETUPS)
 def test_the_walls_stand_and_an_honest_program_passes(folder: Path, setup: str) -> None:
-    assert outcome(folder, setup, ("honest", "is right"))["ok"]
+    for name in FAMILIES["honest"]:
+        assert outcome(folder, setup, ("honest", name))["ok"], outcome(folder, setup, ("honest", name))
     assert answers(folder, setup)["ready"] is None
     assert (answers(folder, setup)["user"] == 0) == (setup != "user")
 
@@ -128,6 +137,13 @@ def test_a_python_that_lacks_what_programs_import_is_refused(folder: Path, pytho
     answer = drive(folder, "as it is", [(RIGHT, TESTS, AMPLE)], str(python_in_tmp))
     assert "No module named 'decimal'" in answer["ready"]
     assert f"{python_in_tmp.parents[1]}/lib" in answer["error"]
+
+
+@pytest.mark.skipif(not shutil.which("setarch"), reason="setarch is not installed")
+def test_a_machine_without_a_filter_is_refused(folder: Path) -> None:
+    answer = drive(folder, "as it is", [(RIGHT, TESTS, AMPLE)], "setarch", "linux32", PYTHON)
+    assert "seccomp: there is a filter for" in answer["ready"]
+    assert not answer["outcomes"]
 
 
 def test_a_user_without_namespaces_is_refused(folder: Path) -> None:

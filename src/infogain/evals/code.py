@@ -31,7 +31,7 @@ class CodeTask(Task):
         return self.scores([(item, text)])[0]
 
     def scores(self, given: Sequence[tuple[Item, str]]) -> list[Score]:
-        """All at once, as many as there are cores."""
+        """All at once, as many as this process may use cores."""
         from infogain.sandbox import run_many
 
         programs = [self.program(item, text) for item, text in given]

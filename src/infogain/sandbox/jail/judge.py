@@ -22,7 +22,7 @@ from .walls import FILE_MB
 from .wire import Line, Silence, pack, unpack
 
 FILE = "tests.py"
-PROMPT = 1.0  # seconds that process 1 has to end all the others
+PROMPT = 5.0  # seconds that process 1 has to end all the others
 
 
 class Handle:

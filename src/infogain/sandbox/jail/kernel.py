@@ -12,7 +12,7 @@ NO_SUID, NO_DEV, NO_EXEC, BIND, REC, PRIVATE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 SECCOMP_MODE_FILTER = 2
-KEYCTL, JOIN_SESSION_KEYRING = {"x86_64": 250}.get(os.uname().machine, 219), 1
+JOIN_SESSION_KEYRING = 1
 SIGKILL = 9
 MOUNT_SETATTR = 442  # the same number on every machine
 AT_FDCWD, AT_RECURSIVE, READ_ONLY, DETACH = -100, 0x8000, 0x1, 0x2
@@ -63,9 +63,9 @@ def hide_memory() -> None:
     _control("hide memory", PR_SET_DUMPABLE, 0)
 
 
-def leave_keyring() -> None:
-    """Join a new session keyring: the old one holds what its owner unlocked, and every child could read it."""
-    if _libc.syscall(ctypes.c_long(KEYCTL), ctypes.c_long(JOIN_SESSION_KEYRING), None) < 0:
+def leave_keyring(keyctl: int) -> None:
+    """Join a new session keyring by this call: the old one holds what its owner unlocked, for every child to read."""
+    if _libc.syscall(ctypes.c_long(keyctl), ctypes.c_long(JOIN_SESSION_KEYRING), None) < 0:
         code = ctypes.get_errno()
         if code != errno.ENOSYS:  # a kernel without keys has none to hide
             raise OSError(code, f"keyctl (a new session keyring): {os.strerror(code)}")

@@ -59,14 +59,20 @@ ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
 def build() -> bytes:
     """The filter for this machine, as the kernel takes it."""
+    column = this_machine()
+    return b"".join(struct.pack("HBBI", *line) for line in _lines(column, list(MACHINES.values())[column]))
+
+
+def this_machine() -> int:
+    """Its column in the tables: 0 is x86_64, 1 is aarch64."""
     machine = os.uname().machine
     if machine not in MACHINES or sys.maxsize < 1 << 32:
         raise OSError(f"seccomp: there is a filter for 64-bit {' and '.join(MACHINES)} only; this is {machine}")
-    return b"".join(struct.pack("HBBI", *line) for line in _lines(list(MACHINES).index(machine), MACHINES[machine]))
+    return list(MACHINES).index(machine)
 
 
 def denied(column: int) -> dict[str, int]:
-    """Numbers of the calls that are always refused; column 0 is x86_64, 1 is aarch64."""
+    """Numbers of the calls that are always refused."""
     rows = [row for row in DENIED.splitlines() if not row.strip().startswith("#")]
     calls = [call.split() for row in rows for call in row.split(",") if call.strip()]
     return {name: int(numbers[column]) for name, *numbers in calls if numbers[column] != "-"}

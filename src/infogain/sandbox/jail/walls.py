@@ -29,6 +29,7 @@ def enter() -> None:
     """Leave the machine behind; the next child is process 1 of a world without network, files or other processes."""
     with contextlib.suppress(OSError):
         _write("/proc/self/oom_score_adj", "1000")  # where memory runs out, the first to go
+    kernel.leave_keyring(seccomp.denied(seccomp.this_machine())["keyctl"])
     user = _user_of_its_own() if os.geteuid() == 0 else None
     _separate() if user is None else _separate_as_root(user)
     _build()
