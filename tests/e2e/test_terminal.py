@@ -155,6 +155,7 @@ def fake_duel(folder: Path) -> Callable[[], object]:
     def play() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infogain.cli.duel.load_task", lambda name: task)
+            patch.setattr("infogain.cli.duel.K", {"oneway": 16})
             duel(Terminal(), SimpleNamespace(zoo=scripted("")), 0)  # type: ignore[arg-type]
 
     return play

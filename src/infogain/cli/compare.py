@@ -19,7 +19,7 @@ from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import watch
-from infogain.cli.terminal import Terminal, literal
+from infogain.cli.terminal import Terminal, busy, literal
 from infogain.cli.texts import masks
 from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, decode_job
@@ -59,7 +59,7 @@ def compare(
     """Decode one prompt with several samplers.
 
     Texts stand side by side where the terminal is wide enough; a table says what each cost. Recipe flags hold for
-    every sampler that takes them.
+    every sampler that takes them. Before any is timed, each goes over the text once in two steps a block.
 
     \b
     Examples:
@@ -73,7 +73,8 @@ def compare(
     common = recipe_for(model, common_part(settings))
     job = completions(model, [prompt], length, chat, system)
     recipes = [with_sampler(common, name, settings) for name in names]
-    warm_up(model, job, recipes)
+    with busy("warming up"):
+        warm_up(model, job, recipes)
     outcomes = [(name, *timed(model, job, recipe, name)) for name, recipe in zip(names, recipes, strict=True)]
     console = Terminal()
     console.print(*side_by_side(outcomes, console.width), sep="\n")
