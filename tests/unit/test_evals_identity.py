@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 import infogain
 from infogain import Recipe
 from infogain.errors import ContextError, InputError
+from infogain.evals import evaluate
 from infogain.evals.evaluate import Plan, prepare
 from infogain.evals.tasks import gsm8k, load_task
+from infogain.job import Job, infills
 from infogain.noise import row_seeds
 from infogain.samplers import make
 from infogain.samplers.frequencies import find_table
@@ -97,6 +100,18 @@ def test_an_item_that_cannot_be_posed_is_told_of_only_where_it_is_asked_for(fold
         plan(folder)
     with pytest.raises(InputError, match="examples to show"):
         plan(folder, shots=99)
+
+
+def test_what_is_not_asked_for_is_not_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warns(model: TextModel, texts: list[str]) -> Job:
+        warnings.warn(texts[0], stacklevel=2)
+        return infills(model, texts)
+
+    monkeypatch.setattr(evaluate, "infills", warns)
+    model, task = infogain.load("zoo:tiny-reason", device="cpu"), load_task("zoo:sudoku")
+    with pytest.warns(UserWarning, match="^S") as given:
+        prepare(task, model, {"name": "m"}, task.protocol(model.tokenizer, limit=1), Recipe(make("entropy")))
+    assert len(given) == 1
 
 
 def test_another_content_of_pcs_table_is_another_run_and_another_path_is_not(folder: Path) -> None:
