@@ -164,8 +164,26 @@ def as_device(device: str | torch.device | None) -> torch.device:
         place = torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise InputError(f"device must be one torch knows, such as cpu or cuda:0; got {device!r}.") from error
+    if place.type == "cpu":
+        if place.index:
+            raise InputError(f"there is one CPU to torch, however many cores it has; got {device!s}. Use cpu.")
+        return torch.device("cpu")
     if place.type == "cuda" and not torch.cuda.is_available():
         raise InputError(f"device {device!s} needs a CUDA build of torch and a GPU; none is found. Use device='cpu'.")
     if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
         raise InputError(f"device {device!s} must be one of the {torch.cuda.device_count()} GPUs found. Count from 0.")
+    if place.type != "cuda" and (reason := _cannot_compute(place)):
+        raise InputError(
+            f"device {device!s} must be one that computes in float64, in which noise is drawn; here it does not: "
+            f"{reason}. Found: {', '.join(['cpu', *(f'cuda:{i}' for i in range(torch.cuda.device_count()))])}."
+        )
     return place
+
+
+def _cannot_compute(place: torch.device) -> str | None:
+    """Why the smallest sum fails there; None where it comes out."""
+    try:
+        torch.ones(2, dtype=torch.float64, device=place).sum().item()
+    except Exception as error:  # each backend that is not there has a way of its own to say so
+        return str(error).split(". ")[0].split("\n")[0].rstrip(".")
+    return None

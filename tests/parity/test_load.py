@@ -59,6 +59,21 @@ def test_every_family_generates(family: str, sampler: str, tmp_path: Path) -> No
         assert text.recipe["eos_ids"] == list(model.tokenizer.eos_ids)
 
 
+@pytest.mark.parametrize("device", ["meta", "xpu", "mps", "hpu", "vulkan"])
+def test_a_device_is_one_that_computes(device: str) -> None:
+    """What backends raise where they are missing differs from one to the next; what we say does not."""
+    if device in ("xpu", "mps") and getattr(torch, device).is_available():
+        pytest.skip("it is there")
+    with pytest.raises(InputError, match=f"device {device} must be one that computes in float64.* Found: cpu"):
+        infogain.load("zoo:tiny-reason", device=device)
+
+
+def test_there_is_one_cpu() -> None:
+    assert str(infogain.load("zoo:tiny-reason", device="cpu:0").model.device) == "cpu"
+    with pytest.raises(InputError, match="there is one CPU"):
+        infogain.load("zoo:tiny-reason", device="cpu:99")
+
+
 def test_dtype_by_name_and_a_device_that_is_not_there(tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path, "llada")
     model, _ = infogain.load(folder, "bf16", "cpu")
