@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY) ## watch two samplers decode, get tables, a report and a picture
-	$(BIN)/infogain demo
+	$(BIN)/infogain demo --overwrite
 
 test: $(READY) ## every check of the fast tier: lint, types, layers, tests, coverage
 	$(BIN)/ruff check .

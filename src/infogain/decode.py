@@ -142,4 +142,5 @@ def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> B
         lane.check(model.mask_id, model.vocab_size, model.attention_block is not None)
         if named:
             lane.recipe.sampler.check_tokenizer(named.tokenizer)
+        lane.check_memory(model.vocab_size, model.device)
     return Batch(model, lanes, trace, named.provenance if named else None)

@@ -17,8 +17,13 @@ import torch
 
 from infogain import noise
 from infogain.canvas import Canvas, split_blocks
+from infogain.capacity import check_fits
 from infogain.errors import InputError, OptionError
 from infogain.recipe import Recipe
+
+COPY_BYTES = 1000  # on the host, of a group
+COLUMN_BYTES = 64  # of a candidate: a token, its noise, a key and a rank, and what sorting them takes
+LOGIT_BYTES = 12  # in float32, of logits, probabilities and their sums
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,15 @@ class Lane:
                 "order='random' with eos_ids needs a sampler that keeps one hypothesis, for each hypothesis would go "
                 "through other blocks. Use order='sequence', or width 1."
             )
+
+    def check_memory(self, vocab_size: int, device: torch.device) -> None:
+        """Refuse more candidates and copies than can be listed at all; where logits are held, fewer fit."""
+        sampler, columns = self.recipe.sampler, self.canvas.tokens.shape[1]
+        rows = min(self.at_once or self.rows, self.rows)
+        written = rows * min(self.recipe.block or columns, columns)
+        each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * vocab_size * LOGIT_BYTES
+        count = sampler.candidates * sampler.copies
+        check_fits(f"n, candidates or copies of {rows} prompts in flight,", count, each, each + held, device)
 
 
 class Block(NamedTuple):

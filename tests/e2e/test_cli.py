@@ -337,7 +337,8 @@ def test_without_matplotlib_only_the_picture_is_missing(tmp_path: Path, monkeypa
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     (tmp_path / "demo.svg").write_text("of an earlier run")
-    text = ok("demo", "--count", "1", "--out", tmp_path)
+    assert "demo.svg exists, and what it holds would be lost" in refused("demo", "--count", "1", "--out", tmp_path)
+    text = ok("demo", "--count", "1", "--out", tmp_path, "--overwrite")
     assert "No picture: matplotlib is not installed." in text
     assert "pip install 'infogain[plot]'" in text
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "results.json", "results.csv"}

@@ -9,6 +9,7 @@ import pytest
 
 START = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 class Interrupting:
     def find_spec(self, name, *_):
         if name == "torch":

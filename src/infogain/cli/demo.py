@@ -14,8 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain import view
+from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.duel import Duel, duel
 from infogain.cli.layout import plain_table
+from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import Words, bar
 from infogain.cli.terminal import Terminal
 from infogain.studies.base import Grid
@@ -27,6 +29,7 @@ from infogain.studies.report import FILE, about, duel_section, page, section
 from infogain.studies.subject import Subject
 from infogain.zoo.tasks import load_task
 
+NUMBERS = ("results.json", "results.csv")
 MODEL = "zoo:tiny-reason"
 DELAY = 0.25  # seconds per step, on a terminal
 WIDTHS = {"sampler": 18, "accuracy %": 11, "H̃": 5}  # of columns, so that tables stand under each other
@@ -65,7 +68,8 @@ Try next:
 @click.option(
     "--count", type=click.IntRange(min=1), default=32, show_default=True, help="problems per sampler and task"
 )
-def demo(out: Path, count: int) -> None:
+@OVERWRITE
+def demo(out: Path, count: int, overwrite: bool) -> None:
     """Watch two samplers decode, then compare six.
 
     Ends with tables, a report, a picture, and the numbers as files. Uses the small model that comes with the package:
@@ -77,8 +81,9 @@ def demo(out: Path, count: int) -> None:
       infogain demo --count 100 --out big-demo
     """
     console = Terminal()
-    out.mkdir(parents=True, exist_ok=True)
+    check_fits("--count", count, *PROBLEM_BYTES)
     subject, study = Subject(MODEL), DemoStudy(count)
+    make_folder(out, (FILE, *NUMBERS, *(f"{study.name}.{ending}" for ending in FORMATS)), overwrite)
     console.print(EXPLAINED)
     played = duel(console, subject, DELAY)
     console.print(f"\nOne problem proves nothing: now {study.size}.\n", soft_wrap=True)
@@ -122,7 +127,7 @@ def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: Duel, out
         (out / f"{study.name}.{ending}").unlink(missing_ok=True)
     record = describe(study, rows, study.size, subject)
     drawn = draw(study, rows, out)
-    report, as_json, as_csv = out / FILE, out / "results.json", out / "results.csv"
+    report, as_json, as_csv = out / FILE, *(out / name for name in NUMBERS)
     viewer = view.fragment(played.traces, subject.zoo[1].word)
     tables = section(record, out)
     reading = f"{tables.body}\n<p>{html.escape(READING)}</p>"

@@ -13,11 +13,13 @@ import click
 from click.exceptions import Exit
 
 from infogain import startup
+from infogain.bench.memory import is_lack
 from infogain.cli.interrupt import on_interrupt
 from infogain.cli.prompts import is_text
 from infogain.cli.terminal import harmless, say
 from infogain.errors import InfoGainError
 
+FEWER = "Ask for less at once: a smaller --batch-size, --n, --count or --length, or a --ceiling."
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells have it
 
 
@@ -60,6 +62,10 @@ class CleanGroup(click.Group):
         except BrokenPipeError:  # the reader went away, as in `| head`: nothing is wrong, and nothing can be said
             _discard_output()
             raise Exit(BROKEN_PIPE) from None
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not is_lack(error):
+                raise
+            raise CleanError(f"memory ran out ({' '.join(str(error).split())[:120]}). {FEWER}") from error
         except OSError as error:
             raise CleanError(f"a file could not be read or written: {error}") from error
 

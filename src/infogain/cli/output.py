@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from infogain.errors import InputError
+from infogain.options import Plain
 
 OVERWRITE = click.option("--overwrite", is_flag=True, help="replace files that exist")
 
@@ -29,6 +31,18 @@ def make_folder(folder: Path | None, names: Iterable[str], overwrite: bool) -> N
     if folder:
         _keep([folder / name for name in names], overwrite)
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def check_record(path: Path, about: Plain, overwrite: bool) -> None:
+    """A JSON record that is made anew from what is kept beside it replaces one of the same question unasked."""
+    if overwrite or not path.exists():
+        return
+    try:
+        held = json.loads(path.read_bytes())
+    except ValueError:
+        raise would_be_lost(path) from None
+    if other := [name for name, value in about.items() if held.get(name) != value]:
+        raise would_be_lost(path, f"it is of another {other[0]}")
 
 
 def would_be_lost(path: Path, why: str = "") -> InputError:

@@ -14,7 +14,7 @@ from infogain.cli.eval import COUNT, kept
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
-from infogain.cli.output import make_folder
+from infogain.cli.output import OVERWRITE, check_record, make_folder
 from infogain.cli.progress import Words, bar
 from infogain.cli.terminal import Terminal, say
 from infogain.cli.texts import masks
@@ -51,6 +51,7 @@ SEEDS = 5  # the paper's runs
 @click.option("--batch-size", type=COUNT, default=32, show_default=True, help="texts decoded together")
 @click.option("--frequencies", help="pc's table (`infogain frequencies`); unset: the zoo model's own, or none")
 @click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
+@OVERWRITE
 def reproduce(
     title: str,
     source: Source,
@@ -64,6 +65,7 @@ def reproduce(
     batch_size: int,
     frequencies: str | None,
     allow_unsafe: bool,
+    overwrite: bool,
 ) -> None:
     """Make a table of the paper again. TABLE is table2 (Dream) or table3 (SDAR, TraDo).
 
@@ -91,7 +93,8 @@ def reproduce(
     cells, unfit = plan_table(table, Setting(model, describe(model), asked, data, counted, allow_unsafe))
     check_asked(cells, unfit, data, frequencies)
     warn(cells, model, counted)
-    make_folder(out, (), overwrite=True)
+    check_record(out / f"{title}.json", {"model": cells[0].plan.about["model"]}, overwrite)
+    make_folder(out, (), overwrite)
     with resumable(lambda: kept([cell.plan for cell in cells], runs)):
         carry_out(title, cells, runs, batch_size)
     found = record(table, cells, unfit, beside, runs)

@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.table import Table
 
+from infogain.capacity import check_fits
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import plain_table
+from infogain.cli.output import OVERWRITE, check_record
 from infogain.cli.progress import Words, bar
 from infogain.cli.terminal import Terminal
 from infogain.options import Plain
@@ -26,6 +28,8 @@ from infogain.studies.store import Store
 from infogain.studies.subject import Subject
 from infogain.studies.work import Report, do, finished, missing, run_study
 
+WORKER_BYTES = 200_000_000  # of a process that has imported torch
+
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
@@ -37,8 +41,16 @@ from infogain.studies.work import Report, do, finished, missing, run_study
 @click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="processes that decode")
 @click.option("--cached", is_flag=True, help="decode nothing: write what the finished cells give")
+@OVERWRITE
 def study(
-    names: tuple[str, ...], model: str, size: str, out: Path, device: str | None, workers: int, cached: bool
+    names: tuple[str, ...],
+    model: str,
+    size: str,
+    out: Path,
+    device: str | None,
+    workers: int,
+    cached: bool,
+    overwrite: bool,
 ) -> None:
     """Reproduce the paper's figures and tables. Without a NAME: the studies there are; `all` runs them all.
 
@@ -56,8 +68,11 @@ def study(
     if not names:
         console.print(overview())
         return
+    check_fits("--workers", workers, WORKER_BYTES, 2 * WORKER_BYTES)
     chosen = list(STUDIES.values()) if names == ("all",) else [load_study(name) for name in names]
     subject, store = Subject(model, device), Store(out)
+    for each in chosen:
+        check_record(out / f"{each.name}.json", {"size": size, "model": subject.described}, overwrite)
     deadline = time.monotonic() if cached else None  # past: no cell is begun
     with resumable(lambda: f"{len(store.cells)} finished cells in {store.path}"):
         for each in chosen:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
@@ -63,6 +64,7 @@ def toy(
     check_file(out, overwrite)
     check_file(trace, overwrite)
     problem = load_toy(name)
+    check_fits("--count", count, *PROBLEM_BYTES)
     lane = Lane(problem.canvas(count, recipe.seed), recipe)
     result = _watch(console, problem, lane, delay) if console.is_terminal and not quiet else _decode(problem, lane)
     if not quiet:

@@ -65,6 +65,10 @@ class LookAhead(Drawing):
     )
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
 
+    @property
+    def candidates(self) -> int:
+        return self.n
+
     def pinned(self, z: State) -> Tensor:
         """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""
         return z.masked & (z.p.confidence > self.gamma)

@@ -52,6 +52,11 @@ class Sampler(Options):
         return 1
 
     @property
+    def candidates(self) -> int:
+        """Actions proposed for each hypothesis in a step."""
+        return 1
+
+    @property
     def memory(self) -> int:
         """How many earlier steps' marginals `State.before` must hold."""
         return 0

@@ -37,7 +37,7 @@ def describe(study: Study, rows: list[Row], size: str, subject: Subject) -> Plai
         "size": size,
         "points": len(rows),
         "expected": len(study.points(size)) + len(study.follow(size, rows) if rows else []),
-        "model": {"name": subject.folder.name, "fingerprint": subject.fingerprint},
+        "model": subject.described,
         "versions": versions(),
         "provenance": provenances(rows),
         "devices": sorted({row.numbers["device"] for row in rows}),

@@ -13,6 +13,7 @@ from infogain.alphabet import Alphabet
 from infogain.bench import Bench
 from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
 from infogain.load import as_device, find_checkpoint, load
+from infogain.options import Plain
 from infogain.text import TextModel
 
 
@@ -30,6 +31,11 @@ class Subject:
         """Of configuration and weights; of a model that is asked in chat, also of its tokenizer and template."""
         weights = fingerprint(self.folder)
         return weights if self.is_zoo else f"{weights}-{tokenizer_fingerprint(self.folder)}"
+
+    @property
+    def described(self) -> Plain:
+        """What a record says of it."""
+        return {"name": self.folder.name, "fingerprint": self.fingerprint}
 
     @property
     def zoo(self) -> tuple[Any, Alphabet]:

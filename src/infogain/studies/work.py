@@ -78,6 +78,7 @@ def in_processes(todo: Todo, subject: Subject, workers: int, deadline: float | N
     queue = iter(todo.items())
     context = multiprocessing.get_context("spawn")
     start = (subject.name, str(subject.device))
+    workers = max(1, min(workers, len(todo)))  # a pool starts all of them
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=start) as pool:
         running: dict[Future[Plain], str] = {}
         while True:

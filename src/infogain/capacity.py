@@ -1,0 +1,38 @@
+"""What memory can hold: numbers that cannot fit are refused before any work is done, with the number that can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from infogain.errors import InputError
+
+CPU = torch.device("cpu")
+PROBLEM_BYTES = 4_000, 200_000  # of a small problem that is decoded: at least, and as measured with the toy one-way
+NOTHING = 2**30  # bytes that any machine has
+MEMINFO, LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+
+
+def free_bytes(device: torch.device = CPU) -> int | None:
+    """Memory that is left to us; None where the system does not say."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
+    if not MEMINFO.exists():
+        return None
+    available = next(line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable"))
+    limit = LIMIT.read_text().strip() if LIMIT.exists() else "max"
+    left = 1024 * int(available.split()[1])
+    return left if limit == "max" else min(left, int(limit))
+
+
+def check_fits(what: str, count: int, at_least: int, likely: int, device: torch.device = CPU) -> None:
+    """Refuse a count of something that takes `at_least` so many bytes each, and more `likely` this many."""
+    if count * at_least < NOTHING:
+        return  # without asking the system
+    free = free_bytes(device)
+    if free is not None and count * at_least > free:
+        raise InputError(
+            f"{what} must fit into memory: {count:,} take at least {count * at_least / 2**30:,.0f} GiB, and "
+            f"{free / 2**30:,.1f} are free. About {max(1, free // likely):,} fit."
+        )

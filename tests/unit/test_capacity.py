@@ -1,0 +1,99 @@
+"""What cannot fit into memory is refused before anything is asked for, with a number that can."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+import infogain
+from infogain import InputError, capacity
+from infogain.capacity import check_fits, free_bytes
+from infogain.options import MOST
+from tests.e2e.test_cli import ok, refused, run
+
+
+def test_what_is_free_is_known_here() -> None:
+    free = free_bytes(torch.device("cpu"))
+    assert free is None or 2**20 < free < 2**50
+
+
+def test_a_count_fits_exactly_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "free_bytes", lambda device: 4 * 2**30)
+    check_fits("it", 4, 2**30, 2**31)
+    with pytest.raises(InputError, match=r"it must fit into memory: 5 take at least 5 GiB, and 4.0 are free. About 2 "):
+        check_fits("it", 5, 2**30, 2**31)
+    monkeypatch.setattr(capacity, "free_bytes", lambda device: None)
+    check_fits("it", 10**12, 2**30, 2**31)  # nobody knows
+
+
+def test_a_container_has_the_memory_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    class File:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+        def exists(self) -> bool:
+            return True
+
+        def read_text(self) -> str:
+            return self.text
+
+    monkeypatch.setattr(capacity, "MEMINFO", File("MemTotal: 99 kB\nMemAvailable: 64 kB\n"))
+    for limit, free in (("max\n", 65536), ("4096\n", 4096), ("999999\n", 65536)):
+        monkeypatch.setattr(capacity, "LIMIT", File(limit))
+        assert free_bytes(torch.device("cpu")) == free
+
+
+@pytest.mark.parametrize("sampler", ["info-gain", "lookum", "best-of-n"])
+def test_more_candidates_than_fit_are_refused_before_any_work(sampler: str) -> None:
+    """2³¹ − 1 of them, the most that an option takes, are terabytes in 14 columns of 100 rows."""
+    toy = infogain.models.one_way()
+    with pytest.raises(InputError, match=r"n, candidates or copies of 100 prompts in flight, must fit into memory"):
+        infogain.decode(toy.model, toy.canvas(100), sampler, n=MOST)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["toy", "one-way", "--count", 10**9],
+        ["toy", "one-way", "--count", 10**30],
+        ["toy", "one-way", "--n", MOST, "--count", 100],
+        ["demo", "--count", 10**9],
+        ["study", "oneway", "--workers", 10**9],
+    ],
+)
+def test_the_command_line_says_how_many_fit(command: list[object]) -> None:
+    said = refused(*command)
+    assert "must fit into memory" in said
+    fits = re.search(r"About ([\d,]+) fit", said)
+    assert fits is not None
+    assert int(fits[1].replace(",", "")) >= 1
+
+
+@pytest.mark.parametrize("flag", ["--n", "--top-k"])
+def test_a_count_beyond_all_is_refused_by_its_option(flag: str) -> None:
+    assert "must be at most 2147483647; got 100000000000" in refused("toy", "one-way", flag, 10**11)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("[…] can't allocate memory: 9")]
+)
+def test_memory_that_runs_out_after_all_is_one_clear_line(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("infogain.cli.toy._decode", fails)
+    said = refused("toy", "parity")
+    assert "memory ran out" in said
+    assert "--batch-size" in said
+    monkeypatch.undo()
+    ok("toy", "parity", "--quiet")
+
+
+def test_other_errors_of_torch_are_not_dressed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("shapes do not match")
+
+    monkeypatch.setattr("infogain.cli.toy._decode", fails)
+    assert isinstance(run("toy", "parity").exception, RuntimeError)
