@@ -1,6 +1,6 @@
 """Try the table of code forms, tests/data/code-forms.jsonl: in how many texts is a right program lost?
 
-python tools/code_forms.py --data FOLDER                each form filled with all solutions of HumanEval and MBPP
+python tools/code_forms.py --data FOLDER [--limit 20]   each form filled with all solutions of HumanEval and MBPP
 python tools/code_forms.py [--data FOLDER] --evalplus   as EvalPlus's sanitizer reads them, where it is installed
 
 FOLDER holds humaneval.jsonl and sanitized-mbpp.json, as for `infogain eval`. Programs run in the sandbox.
@@ -142,13 +142,14 @@ def sweep(name: str, problems: Sequence[tuple[Item, dict[str, str]]], forms: Seq
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with humaneval.jsonl and sanitized-mbpp.json")
+    parser.add_argument("--limit", type=int, help="solutions of each benchmark; unset: all")
     parser.add_argument("--evalplus", action="store_true", help="read the texts with EvalPlus's sanitizer instead")
     options = parser.parse_args()
     failed = 0
     for name, task in TASKS.items():
         forms = [form for form in read_table() if form.task == name and form.right]
         if options.data:
-            problems = [_with_parts(item) for item in task.items(options.data)[1]]
+            problems = [_with_parts(item) for item in task.items(options.data)[1][: options.limit]]
             forms = [form for form in forms if form.template]
         else:
             problems = [problem(name)]

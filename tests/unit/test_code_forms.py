@@ -116,7 +116,9 @@ def characters_parsed(text: str) -> int:
     return sum(read)
 
 
-@pytest.mark.parametrize("rest", ["(" * 10_000, "-" * 10_000 + "1", "a " * 10_000, "[" * 150 + "]" * 150])
+@pytest.mark.parametrize(
+    "rest", ["(" * 10_000, "-" * 10_000 + "1", "a " * 10_000, "[" * 150 + "]" * 150, "lambda: " * 900 + "1"]
+)
 def test_what_no_parser_can_bear_is_left_out(rest: str) -> None:
     program = "def half(x):\n    return x / 2"
     assert read_program(f"{program}\n\n\nx = {rest}\n", "half") == program

@@ -202,6 +202,8 @@ def _describe(source: str, nodes: Sequence[ast.stmt]) -> Statement:
         top = symtable.symtable(source, "program", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Statement(source)  # it parses, yet Python would not compile it
+    if all(isinstance(node, ast.AnnAssign) and not node.value for node in nodes):
+        return Statement(source)  # `largest: the first one` is as good as words
     bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     uses = {symbol.get_name() for table in _tables(top) for symbol in table.get_symbols() if symbol.is_global()}
     binds = frozenset(bound).union(*map(changed, nodes))
@@ -211,9 +213,10 @@ def _describe(source: str, nodes: Sequence[ast.stmt]) -> Statement:
 
 
 def _tables(top: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    yield top
-    for child in top.get_children():
-        yield from _tables(child)
+    todo = [top]
+    while todo:
+        yield (table := todo.pop())
+        todo += table.get_children()
 
 
 def changed(node: ast.stmt) -> set[str]:
