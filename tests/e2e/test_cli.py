@@ -294,7 +294,7 @@ def test_the_demo_writes_every_number_it_prints(demo_folder: tuple[Path, str]) -
     for row in rows:
         numbers = row["numbers"]
         cells = [
-            f"{100 * numbers['accuracy']:.1f} ± [0-9.]+",
+            rf"{100 * numbers['accuracy']:.1f} \[[0-9.]+, [0-9.]+\]",
             f"{numbers['entropy']:.2f}",
             f"{numbers['forwards']:.1f}",
         ]

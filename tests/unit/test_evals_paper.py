@@ -168,6 +168,15 @@ def test_an_average_is_compared_only_where_all_columns_are_there(monkeypatch: py
     assert set(only["rows"][0]["difference"]) == {"gsm8k"}
 
 
+def test_a_task_that_every_row_solves_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = found_for(TABLES["table2"].only(["info-gain", "gsm8k"]), {"gsm8k": "gsm8k"}, monkeypatch)
+    assert not any("tell them apart" in note for note in notes(found))
+    assert table_of(found).rows[1][2:4] == ["95 %", "[40, 60]"]
+    for row in found["rows"]:
+        row["here"]["gsm8k"] = 100.0
+    assert "GSM8K: all rows have 100 %; the task does not tell them apart." in notes(found)
+
+
 def test_stand_ins_are_labelled_and_their_height_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     table = TABLES["table2"].only(["k1-info-gain"])
     found = found_for(table, {"sudoku": "zoo:sudoku"}, monkeypatch)

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 import infogain
+from infogain.cli.results import changes
 from infogain.errors import InputError
-from infogain.evals.compare import compare, differences, paired_bootstrap, unfinished
+from infogain.evals.compare import compare, differences, unfinished
+from infogain.evals.intervals import paired_bootstrap
 from infogain.evals.page import ROOM, in_order, run_page, table_page
 from infogain.evals.runs import Run
+from infogain.evals.summary import summary
 from infogain.evals.tables import FORMATS, Table, as_html, as_latex, as_markdown, listing
 from infogain.samplers import make
 
@@ -40,7 +43,7 @@ def line(item: str, score: int, seed: int = 0, entropy: float = 1.0, **more: Any
     return {
         "key": {"task": "t", "item": item, "seed": seed, "recipe": "r"},
         "score": score,
-        "prompt": "2+2=",
+        "prompt": f"{item}: 2+2=",
         "text": "4",
         "answer": "4",
         "gold": "4",
@@ -72,9 +75,9 @@ def test_a_comparison_counts_what_was_gained_and_lost(tmp_path: Path) -> None:
     assert (found.problems, found.texts, found.unpaired) == (10, 10, 1)
     assert (found.gained, found.lost, found.both_right, found.both_wrong) == (4, 2, 4, 0)
     assert (found.accuracy.first, found.accuracy.second) == (0.6, 0.8)
-    assert found.accuracy.difference == pytest.approx(0.2)
-    assert found.accuracy.low < 0.2 < found.accuracy.high
-    assert (found.entropy.difference, found.entropy.low, found.entropy.high) == (-0.5, -0.5, -0.5)
+    assert found.accuracy.difference.value == pytest.approx(0.2)
+    assert found.accuracy.difference.low < 0.2 < found.accuracy.difference.high
+    assert found.entropy.difference == (-0.5, -0.5, -0.5)
     assert "sampler.name: entropy → ar" in differences(first.about, second.about)
 
 
@@ -92,16 +95,31 @@ def test_seeds_of_a_problem_are_averaged_before_problems_are_drawn(tmp_path: Pat
     second = run_of(tmp_path / "b", [line(item, int(item == "y"), seed) for item in "xy" for seed in range(4)])
     found = compare(first, second)
     assert (found.problems, found.texts) == (2, 8)
-    assert (found.accuracy.low, found.accuracy.difference, found.accuracy.high) == (-1.0, 0.0, 1.0)
+    assert found.accuracy.difference == (0.0, -1.0, 1.0)
+
+
+def test_one_decode_of_many_problems_is_not_compared_as_many(tmp_path: Path) -> None:
+    """The first run does not draw: its twenty problems are one canvas and one text. The second draws them all."""
+    same: dict[str, Any] = {"prompt": "W__*__="}
+    first = run_of(tmp_path / "a", [line(str(i), 1, text="t", **same) for i in range(20)])
+    drawn = [line(str(i), i % 2, text=f"t{i}", **same) for i in range(20)]
+    second = run_of(tmp_path / "b", drawn)
+    found = compare(first, second).accuracy
+    assert (found.difference.value, found.difference.plain()) == (-0.5, None)
+    assert changes(compare(first, second)).rows[0] == ["pass@1", "100.0", "50.0", "−50.0", "[–]"]
+    assert summary(first.items())["independent"] == 1
+    assert summary(first.items())["accuracy_95"][0] < 0.2
+    assert summary(first.items())["entropy_95"] is None
+    assert summary(drawn)["independent"] == 20
 
 
 def test_the_bootstrap_has_the_width_that_is_known() -> None:
-    assert paired_bootstrap([0.25] * 9) == (0.25, 0.25)
+    assert paired_bootstrap([0.25] * 9) == (0.25, 0.25, 0.25)
     values = [1.0] * 50 + [0.0] * 50  # the mean of 100 fair coins: 95 % within 0.5 ± 0.098
-    low, high = paired_bootstrap(values)
+    _, low, high = paired_bootstrap(values)
     assert low == pytest.approx(0.402, abs=0.011)
     assert high == pytest.approx(0.598, abs=0.011)
-    assert paired_bootstrap(values) == (low, high)
+    assert paired_bootstrap(values) == (0.5, low, high)
 
 
 @pytest.mark.parametrize(

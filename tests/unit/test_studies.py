@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from infogain import InputError, UnknownName, samplers
 from infogain.cli import main
 from infogain.evals import numbers
+from infogain.evals.intervals import Interval, average, share_interval, wilson
 from infogain.options import plain
 from infogain.studies import STUDIES, load_study, work
 from infogain.studies.cell import FIGURE, Cell
@@ -226,14 +227,13 @@ def test_full_size_keeps_the_promises_of_the_issue() -> None:
 
 
 def test_an_interval_is_over_problems() -> None:
-    share, low, high = numbers.clustered([5, 0] * 50, trials=5)
+    """A deterministic check beside tests/laws/test_intervals.py, which holds the coverage."""
+    share, low, high = share_interval([1.0, 0.0] * 50, texts=500)
     assert share == 0.5
-    assert high - low == pytest.approx(2 * 1.96 * 0.50252 / 10, rel=1e-3)
-    assert numbers.clustered([5, 0, 5, 0], 5)[1:] == (0.0, 1.0)
-    assert numbers.clustered([5] * 50, 5)[1:] == pytest.approx((0.9287, 1.0), abs=1e-3)
-    assert numbers.wilson(0.5, 100) == pytest.approx((0.4038, 0.5962), abs=1e-3)
-    assert numbers.wilson(0.0, 0) == (0.0, 1.0)
-    assert numbers.pooled([3.0, 4.0]) == 2.5
+    assert (low, high) == pytest.approx((0.4038, 0.5962), abs=1e-3)  # texts of a problem agree: 100 trials, not 500
+    assert wilson(0.5, 100) == pytest.approx((0.5, 0.4038, 0.5962), abs=1e-3)
+    assert share_interval([1.0] * 50, 250)[1:] == pytest.approx((0.915, 1.0), abs=1e-3)
+    assert average([Interval(0.5, 0.2, 0.6), Interval(0.7, 0.3, 0.9)]) == pytest.approx((0.6, 0.35, 0.7118), abs=1e-3)
     assert numbers.pearson([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert math.isnan(numbers.pearson([1, 1], [0, 1]))
 

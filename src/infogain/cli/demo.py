@@ -32,7 +32,7 @@ from infogain.zoo.tasks import load_task
 NUMBERS = ("results.json", "results.csv")
 MODEL = "zoo:tiny-reason"
 DELAY = 0.25  # seconds per step, on a terminal
-WIDTHS = {"sampler": 18, "accuracy %": 11, "H̃": 5}  # of columns, so that tables stand under each other
+WIDTHS = {"sampler": 18, "accuracy %": 15, "H̃": 5}  # of columns, so that tables stand under each other
 
 EXPLAINED = """\
 A small trained model writes a true equation: decimal factors, binary product.
@@ -40,7 +40,7 @@ entropy writes what is surest now; info-gain also weighs what stays uncertain.
 H̃ adds up the entropy of every token as it is written.
 """
 READING = """\
-Means per problem, best of each column in bold; ± is half a 95 % interval, so
+Means per problem, best of each column in bold; [95 % intervals] overlap, so
 most differences here prove nothing. forwards: model calls; token-forwards:
 columns they ran, candidates included; seconds: for all problems of the task.
 Look-ahead (lookum, info-gain) pays with token-forwards, and by picking among

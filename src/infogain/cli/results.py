@@ -13,6 +13,7 @@ from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
 from infogain.evals.compare import Change, Comparison, compare, differences, unfinished
+from infogain.evals.intervals import bounds, number
 from infogain.evals.page import in_order, prompt_text, run_page, trace_path, view_command
 from infogain.evals.runs import RUN, Run, list_runs
 from infogain.evals.tables import FORMATS, Table, listing
@@ -118,13 +119,9 @@ def changes(found: Comparison) -> Table:
 
 
 def _row(name: str, change: Change, factor: float, digits: int) -> list[str]:
-    plain = [f"{factor * x:.{digits}f}" for x in (change.first, change.second)]
-    difference, low, high = (signed(factor * x, digits) for x in (change.difference, change.low, change.high))
-    return [name, *plain, difference, f"{low} to {high}"]
-
-
-def signed(x: float, digits: int) -> str:
-    return f"{x:+.{digits}f}".replace("-", "−")
+    values = [number(x, digits, factor) for x in (change.first, change.second)]
+    difference = number(change.difference.value, digits, factor, signed=True)
+    return [name, *values, difference, bounds(change.difference, digits, factor, signed=True)]
 
 
 def verdicts(found: Comparison) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from infogain.evals.intervals import bounds, stored
 from infogain.evals.page import table_page
 from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, extent, in_markdown, kept
 from infogain.options import Plain
@@ -19,10 +20,9 @@ def table_of(found: Plain) -> Table:
     names = [*(column["task"] for column in columns), "average", "entropy"]
     rows = []
     for row in found["rows"]:
-        spans = {task: "–".join(f"{100 * x:.0f}" for x in one["accuracy_95"]) for task, one in row["cells"].items()}
         lines = {
             "here": {name: f"{x:.2f}" if name == "entropy" else f"{x:.1f}" for name, x in row["here"].items()},
-            "95 %": spans,
+            "95 %": {task: _span(one) for task, one in row["cells"].items()},
             "paper": {name: f"{x:.1f}" for name, x in row["paper"].items()},
             "difference": {name: f"{x:+.1f}".replace("-", "−") for name, x in row["difference"].items()},
         }
@@ -31,6 +31,10 @@ def table_of(found: Plain) -> Table:
             if numbers:
                 rows.append([*first, what, *(numbers.get(name, NONE) for name in names)])
     return Table(["K", "sampler", "", *titles, "Avg.", "H̃"], rows, words=3)
+
+
+def _span(numbers: Plain) -> str:
+    return bounds(stored(numbers["accuracy"], numbers["accuracy_95"]), digits=0, scale=100)
 
 
 def notes(found: Plain) -> list[str]:
@@ -44,6 +48,8 @@ def notes(found: Plain) -> list[str]:
         said.append(f"Paper: {found['beside']}; its Avg. and H̃ are over all of its columns.")
     if any(column["asked"] not in (None, column["task"]) for column in found["columns"]):
         said.append(STANDS_IN)
+    if len(found["rows"]) > 1:
+        said += [f"{title}: all rows have 100 %; the task does not tell them apart." for title in _ceilings(found)]
     said += [f"Unfinished: {name} has {texts} texts." for name, texts in _unfinished(found).items()]
     return [*said, *(f"Not asked: {column['unfit']}" for column in found["columns"] if column["unfit"])]
 
@@ -52,6 +58,12 @@ def _unfinished(found: Plain) -> dict[str, str]:
     """Cells that lack texts, by row and task."""
     cells = {f"{row['row']}, {task}": cell for row in found["rows"] for task, cell in row["cells"].items()}
     return {name: extent(cell) for name, cell in cells.items() if cell["lines"] < cell["wanted"]}
+
+
+def _ceilings(found: Plain) -> list[str]:
+    """Titles of the tasks that every row solves."""
+    asked = [column for column in found["columns"] if column["asked"]]
+    return [c["title"] for c in asked if all(row["here"][c["task"]] == 100 for row in found["rows"])]
 
 
 def save(found: Plain, folder: Path) -> list[Path]:

@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from infogain import noise
 from infogain.errors import InputError
+from infogain.evals.intervals import Interval, paired_bootstrap
 from infogain.evals.lines import key_of
 from infogain.evals.numbers import mean
 from infogain.evals.runs import Run, wanted
-from infogain.evals.summary import by_problem
+from infogain.evals.summary import by_unit, independent
 from infogain.options import Plain
 
-RESAMPLES = 10_000
-PIECE = 2**21  # numbers drawn at once
-STREAM = 100  # of the noise, for no other purpose
 OUTCOMES = {(0, 1): "gained", (1, 0): "lost", (1, 1): "both_right", (0, 0): "both_wrong"}
 
 
@@ -28,9 +23,7 @@ class Change:
 
     first: float
     second: float
-    difference: float
-    low: float
-    high: float
+    difference: Interval
 
 
 @dataclass(frozen=True)
@@ -94,22 +87,12 @@ def unfinished(first: Run, second: Run) -> list[str]:
     return [f"the {name} run is unfinished: {done} of {texts} texts" for name, done, texts in counts if done < texts]
 
 
-def paired_bootstrap(values: Sequence[float], resamples: int = RESAMPLES) -> tuple[float, float]:
-    """The 95 % interval of the mean of problems' differences: problems are drawn anew, with replacement."""
-    found, size = torch.tensor(values, dtype=torch.float64), len(values)
-    at_once, means = max(1, PIECE // size), []
-    for first in range(0, resamples, at_once):
-        some = torch.arange(first, min(first + at_once, resamples))[:, None]
-        drawn = noise.uniform(torch.tensor(0), STREAM, some, torch.arange(size))
-        means.append(found[(drawn * size).long()].mean(-1))
-    low, high = torch.cat(means).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return low, high
-
-
 def _change(pairs: Sequence[tuple[Plain, Plain]], name: str) -> Change:
-    one, two = (by_problem([pair[i] for pair in pairs], lambda line: line[name]) for i in (0, 1))
-    apart = [b - a for a, b in zip(one, two, strict=True)]
-    return Change(mean(one), mean(two), mean(apart), *paired_bootstrap(apart))
+    first, second = ([pair[i] for pair in pairs] for i in (0, 1))
+    units = independent(first, second)
+    one, two = (by_unit(lines, units, lambda line: line[name]) for lines in (first, second))
+    found = paired_bootstrap([b - a for a, b in zip(one, two, strict=True)])
+    return Change(mean(one), mean(two), found)
 
 
 def flat(table: Plain, before: str = "") -> Plain:

@@ -2,43 +2,69 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from infogain.errors import InputError
-from infogain.evals.numbers import half_width, interval, mean
+from infogain.evals.intervals import Interval, mean_interval, share_interval
+from infogain.evals.numbers import mean
 from infogain.options import Plain
+
+COSTS = {"entropy": "cumulative_entropy", "forwards": "forwards", "token_forwards": "token_forwards"}
 
 
 def summary(lines: Sequence[Plain]) -> Plain:
     """Pass@1 with its 95 % interval, and means of what it cost; each problem is first averaged over its seeds."""
     if not lines:
         raise InputError("a summary needs at least one finished line; got none.")
-    accuracy, low, high = interval(by_problem(lines, lambda line: line["score"]))
-    entropy = by_problem(lines, lambda line: line["cumulative_entropy"])
+    units = independent(lines)
+    accuracy = share_interval(by_unit(lines, units, lambda line: line["score"]), len(lines))
+    costs = {name: _mean(lines, units, key) for name, key in COSTS.items()}
     choices, seconds = _sum(lines, "choices"), _sum(lines, "seconds")
     return {
         "lines": len(lines),
-        "problems": len(entropy),
+        "problems": len({line["key"]["item"] for line in lines}),
+        "independent": len(set(units.values())),
         "seeds": len({line["key"]["seed"] for line in lines}),
-        "accuracy": accuracy,
-        "accuracy_95": [low, high],
-        "entropy": mean(entropy),
-        "entropy_95": half_width(entropy),
-        "forwards": mean(by_problem(lines, lambda line: line["forwards"])),
-        "token_forwards": mean(by_problem(lines, lambda line: line["token_forwards"])),
+        "accuracy": accuracy.value,
+        "accuracy_95": accuracy.plain(),
+        **{name: cost.value for name, cost in costs.items()},
+        **{f"{name}_95": cost.plain() for name, cost in costs.items()},
         "bypass_rate": _sum(lines, "bypassed") / choices if choices else None,
         "tokens_per_second": _sum(lines, "committed") / seconds if seconds else None,
         "seconds": seconds,
     }
 
 
-def by_problem(lines: Sequence[Plain], value: Callable[[Plain], float]) -> list[float]:
-    """A value of each problem: the mean over its seeds."""
+def independent(*runs: Sequence[Plain]) -> dict[str, str]:
+    """The unit each problem belongs to: itself, as a rule.
+
+    Problems that were posed in the same words and always answered by the same text are one unit, for a sampler that
+    does not draw decodes them once. Answered by different texts they are independent draws, each a unit of its own.
+    Of several runs one that does not draw is enough.
+    """
+    posed: dict[str, dict[str, None]] = defaultdict(dict)
+    texts: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for number, lines in enumerate(runs):
+        for line in lines:
+            prompt = json.dumps(line["prompt"], ensure_ascii=False)
+            posed[prompt][line["key"]["item"]] = None
+            texts[number, prompt].add(line["text"])
+    alike = {prompt for (_, prompt), found in texts.items() if len(found) == 1}
+    return {item: next(iter(items)) if prompt in alike else item for prompt, items in posed.items() for item in items}
+
+
+def by_unit(lines: Sequence[Plain], units: Mapping[str, str], value: Callable[[Plain], float]) -> list[float]:
+    """A value of each unit: the mean over its lines."""
     found: dict[str, list[float]] = defaultdict(list)
     for line in lines:
-        found[line["key"]["item"]].append(value(line))
+        found[units[line["key"]["item"]]].append(value(line))
     return [mean(values) for values in found.values()]
+
+
+def _mean(lines: Sequence[Plain], units: Mapping[str, str], key: str) -> Interval:
+    return mean_interval(by_unit(lines, units, lambda line: line[key]))
 
 
 def _sum(lines: Sequence[Plain], name: str) -> float:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from infogain.evals.intervals import bounds, stored
 from infogain.evals.runs import Run, wanted
 from infogain.evals.summary import summary
 from infogain.options import Plain
@@ -109,7 +110,7 @@ ASKED: dict[str, Callable[[Run, Plain], str]] = {
 SPARED = ("block", "cache")  # where runs do not differ in it
 FOUND: dict[str, Callable[[Plain], str]] = {
     "pass@1": lambda found: percent(found["accuracy"]),
-    "95 %": lambda found: "–".join(map(percent, found["accuracy_95"])),
+    "95 %": lambda found: bounds(stored(found["accuracy"], found["accuracy_95"]), scale=100),
     "texts": extent,
     "H̃": lambda found: f"{found['entropy']:.2f}",
     "forwards": lambda found: f"{found['forwards']:.1f}",

@@ -23,6 +23,10 @@ class Greedy(Drawing):
 
     tau_pos: float = option(0.0, "position temperature; 0 takes the most certain positions", low=0, high=HOTTEST)
 
+    @property
+    def draws(self) -> bool:
+        return super().draws or self.tau_pos > 0
+
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
         raise NotImplementedError(f"{type(self).__name__} must say what φ is: define phi(z, tokens) -> [R, W]")
@@ -68,6 +72,10 @@ class LookAhead(Drawing):
     @property
     def candidates(self) -> int:
         return self.n
+
+    @property
+    def draws(self) -> bool:
+        return super().draws or (self.tau_pos > 0 and self.n > 1)
 
     def pinned(self, z: State) -> Tensor:
         """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""

@@ -42,6 +42,11 @@ class Sampler(Options):
         return False
 
     @property
+    def draws(self) -> bool:
+        """Whether another seed may give another text. Where not, a second decode of a prompt tells nothing new."""
+        return True
+
+    @property
     def beam(self) -> int:
         """Hypotheses kept per group."""
         return 1
@@ -88,6 +93,10 @@ class Drawing(Sampler):
     top_p: float | None = option(
         None, "draw among the fewest tokens that hold this probability; unset: all", above=0, high=1
     )
+
+    @property
+    def draws(self) -> bool:
+        return self.tau_token > 0 and self.top_k != 1
 
     def draw(self, z: State, n: int = 1) -> Tensor:
         """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""

@@ -33,6 +33,10 @@ class BestOfN(Sampler):
         return self.base.adaptive
 
     @property
+    def draws(self) -> bool:
+        return self.base.draws
+
+    @property
     def beam(self) -> int:
         return self.base.beam
 

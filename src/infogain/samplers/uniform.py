@@ -22,6 +22,10 @@ class Uniform(Drawing):
     sensitivity: ClassVar[str] = "High"
     greedy: ClassVar[bool] = False
 
+    @property
+    def draws(self) -> bool:
+        return True
+
     def propose(self, z: State, budget: Tensor) -> Candidates:
         epsilon = noise.uniform(z.seed[:, None], noise.UNIFORM, z.step[:, None], z.column)
         chosen = top(ordering(z.masked, epsilon), budget) & z.masked

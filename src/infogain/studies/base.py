@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from infogain.evals.intervals import Interval
 from infogain.studies.cell import Point, Row
+from infogain.studies.independent import interval, paired
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MANY = 3  # names in a list; of more, how many
 
 
 @dataclass(frozen=True)
@@ -23,10 +28,10 @@ class Grid:
 
 
 class Check(NamedTuple):
-    """A claim of the paper, and whether it holds here."""
+    """A claim of the paper, and whether it holds here; None where the interval of what was measured leaves it open."""
 
     claim: str
-    holds: bool
+    holds: bool | None
     evidence: str
 
 
@@ -65,13 +70,41 @@ def percent(x: float) -> str:
 
 
 def accuracy(row: Row) -> str:
-    """With half of its 95 % interval."""
-    low, high = row["accuracy_95"]
-    return f"{percent(row['accuracy'])} ± {percent((high - low) / 2)}"
+    return interval(row, "accuracy").show(scale=100)
 
 
 def entropy(row: Row) -> str:
-    return f"{row['entropy']:.2f} ± {row['entropy_95']:.2f}"
+    return interval(row, "entropy").show(digits=2)
+
+
+def points(gap: Interval) -> str:
+    """A difference between shares."""
+    return gap.show(scale=100, signed=True)
+
+
+def all_above_zero(gaps: Iterable[Interval]) -> bool | None:
+    """Whether every difference is positive: no where one is negative, None where one is not decided."""
+    found = {gap.above() for gap in gaps}
+    return None if None in found and False not in found else False not in found
+
+
+def beats(claim: str, one: Row, other: Row) -> Check:
+    """Whether one was right more often than the other on the same problems."""
+    gap = paired(one, other)
+    shares = f"{percent(one['accuracy'])} against {percent(other['accuracy'])} %"
+    return Check(claim, gap.above(), f"{shares}, {points(gap)}")
+
+
+def leaders(rows: Sequence[Row], label: str) -> str:
+    """Who is right most often, as it is shown, and who shares that: `Best: entropy and margin with 97.0 % each`."""
+    top = percent(max(row["accuracy"] for row in rows))
+    best = [row[label] for row in rows if percent(row["accuracy"]) == top]
+    if len(best) == len(rows) > 1:
+        return f"All have {top} %: the task does not tell them apart"
+    if len(best) > MANY:
+        return f"Best: {len(best)} of {len(rows)} share {top} %"
+    names = [name if isinstance(name, str) else f"{label} = {name:g}" for name in best]
+    return f"Best: {' and '.join(names)} with {top} %{' each' if len(names) > 1 else ''}"
 
 
 SHOWN: dict[str, Any] = {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from infogain.evals.intervals import apart
 from infogain.options import Plain
-from infogain.studies.base import Check, Grid, Study, listing, percent
+from infogain.studies.base import Check, Grid, Study, beats, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.independent import interval
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.studies.plot import margins, nth, side_legend, tidy
 
@@ -76,12 +78,11 @@ class BeamStudy(Study):
         for task in dict.fromkeys(row["task"] for row in rows):
             named = {row["width"]: row for row in pick(rows, task=task, budget=8)}
             if len(named) == 4:
-                one, best_of = named[1]["accuracy"], named[8]["accuracy"]
-                evidence = f"{percent(one)} against {percent(best_of)} %"
-                found.append(Check(f"The sampler (width 1) beats best-of-8: {task}", one > best_of, evidence))
-                costs = [named[width]["entropy"] for width in (1, 2, 4)]
-                lower = " → ".join(f"{h:.2f}" for h in costs)
-                found.append(Check(f"Wider beams lower H̃: {task}", min(costs[1:]) < costs[0], lower))
+                found.append(beats(f"The sampler (width 1) beats best-of-8: {task}", named[1], named[8]))
+                one, *wider = (interval(named[width], "entropy") for width in (1, 2, 4))
+                saved = apart(one, min(wider))
+                lower = " → ".join(f"{h.value:.2f}" for h in (one, *wider))
+                found.append(Check(f"Wider beams lower H̃: {task}", saved.above(), f"{lower}: {saved.show(2)} less"))
         return found
 
     def summary(self, rows: list[Row]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, listing, percent
+from infogain.studies.base import Check, Grid, Study, beats, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
 from infogain.studies.plot import BLACK, ORANGE, RED, figure_legend, margins, nth, tidy
@@ -76,9 +76,7 @@ class CandidatesStudy(Study):
         for task in dict.fromkeys(row["task"] for row in rows):
             for own in pick(rows, task=task, N=8):
                 for rival in pick(rows, task=task, part=EQUAL):
-                    evidence = f"{percent(own['accuracy'])} against {percent(rival['accuracy'])} %"
-                    claim = f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}"
-                    found.append(Check(claim, own["accuracy"] > rival["accuracy"], evidence))
+                    found.append(beats(f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}", own, rival))
         return found
 
     def summary(self, rows: list[Row]) -> list[str]:

@@ -46,9 +46,11 @@ class Cell:
         return blake2b(text.encode(), digest_size=12).hexdigest()
 
     def load_problems(self) -> list[Problem]:
-        if self.split == FIGURE:
-            return figure_set()[: self.problems]
-        return load_task(self.task).problems(self.problems, self.split)
+        return posed(self.task, self.problems, self.split)
+
+
+def posed(task: str, count: int, split: str) -> list[Problem]:
+    return figure_set()[:count] if split == FIGURE else load_task(task).problems(count, split)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from infogain.evals.numbers import mean, pearson
+from infogain.evals.intervals import correlation
+from infogain.evals.numbers import mean
 from infogain.studies.base import Check, Grid, Study
 from infogain.studies.cell import FIGURE, Point, Row
 from infogain.studies.methods import METHODS, TAU, TWINS, VARIANTS, method_points, of_size
@@ -43,8 +44,8 @@ class CorrelationStudy(Study):
     def tables(self, rows: list[Row]) -> list[Grid]:
         lines = []
         for name, points in groups(rows).items():
-            r = pearson(*zip(*points, strict=True)) if len(points) > 2 else math.nan
-            lines.append([name, str(len(points)), "–" if math.isnan(r) else f"{r:+.2f}"])
+            r = correlation(*zip(*points, strict=True))
+            lines.append([name, str(len(points)), "–" if math.isnan(r.low) else r.show(2, signed=True)])
         return [Grid("Pearson's r of accuracy and mean H̃", ["problems", "configurations", "r"], lines)]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
@@ -62,10 +63,11 @@ class CorrelationStudy(Study):
         side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
+        found = {name: correlation(*zip(*points, strict=True)) for name, points in groups(rows).items()}
         return [
-            Check(f"Accuracy falls as H̃ rises: {name}", float(r) < 0, f"r = {r}, paper −0.70")
-            for name, _, r in self.tables(rows)[0].rows
-            if r != "–"
+            Check(f"Accuracy falls as H̃ rises: {name}", r.below(), f"r = {r.show(2, signed=True)}, paper −0.70")
+            for name, r in found.items()
+            if not math.isnan(r.low)
         ]
 
     def summary(self, rows: list[Row]) -> list[str]:
@@ -80,6 +82,8 @@ def groups(rows: list[Row]) -> dict[str, list[tuple[float, float]]]:
     for row in rows:
         if row["τ_token"] == 0 and row["sampler"] in TWINS:
             continue  # the same decodes under another name
+        if row["independent"] < 2:
+            continue  # one decode has no accuracy
         found.setdefault(row["set"], []).append((row["entropy"], row["accuracy"]))
         if row["set"] != FIGURE_SET:
             by_setting.setdefault((row["K"], row["τ_token"], row["sampler"]), []).append(row)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import SHOWN, Grid, Study, percent
+from infogain.evals.intervals import bounds
+from infogain.studies.base import SHOWN, Grid, Study, leaders, percent
 from infogain.studies.cell import Point, Row, pick
+from infogain.studies.independent import interval
 from infogain.studies.methods import GREEDY, TAU, method_points
 from infogain.studies.plot import colour, line, margins, tidy
 
@@ -25,7 +27,11 @@ BEST: dict[str, Callable[[list[float]], float]] = {
     "token-forwards": min,
     "seconds": min,
 }
-SHOW = {**SHOWN, "H̃": lambda row: f"{row['entropy']:.2f}"}
+SHOW = {
+    **SHOWN,
+    "accuracy %": lambda row: f"{percent(row['accuracy'])} {bounds(interval(row, 'accuracy'), digits=0, scale=100)}",
+    "H̃": lambda row: f"{row['entropy']:.2f}",
+}
 
 
 class DemoStudy(Study):
@@ -91,15 +97,12 @@ def best(cells: Sequence[str], column: int, name: str) -> list[tuple[int, int]]:
 
 def sentence(rows: list[Row]) -> str:
     named = {row["sampler"]: row for row in rows}
-    gain, *others = named["info-gain"], *(row for row in rows if row["sampler"] != "info-gain")
-    top = max(others, key=lambda row: row["accuracy"])
-    greedy = max((named[label] for label in GREEDY if label in named), key=lambda row: row["accuracy"])
-    lead = (
-        f"{top['sampler']} leads with {said(top)}" if top["accuracy"] > gain["accuracy"] else "no other is ahead of it"
-    )
+    gain, orders = named["info-gain"], [named[label] for label in GREEDY if label in named]
+    greedy = max(orders, key=lambda row: row["accuracy"])
+    alike = ", ".join(row["sampler"] for row in orders if row["accuracy"] == greedy["accuracy"])
     return (
-        f"{setting(gain['task'])}: Info-Gain is right in {said(gain)}, the best greedy order ({greedy['sampler']}) "
-        f"in {said(greedy)}, AR in {said(named['ar'])}; {lead}."
+        f"{setting(gain['task'])}: Info-Gain is right in {said(gain)}, the best greedy order ({alike}) "
+        f"in {said(greedy)}, AR in {said(named['ar'])}. {leaders(rows, 'sampler')}."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, listing, percent
+from infogain.studies.base import Grid, Study, leaders, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.studies.plot import figure_legend, margins, nth, tidy
@@ -69,11 +69,8 @@ class GainStudy(Study):
         for k in sorted({row["K"] for row in rows}):
             for task in dict.fromkeys(row["task"] for row in rows):
                 own = pick(rows, task=task, K=k)
-                best = max(own, key=lambda row: row["accuracy"])
                 paper = pick(own, α=1.0)
                 if paper:
-                    said.append(
-                        f"{task}, K = {k}: best at α = {best['α']:g} with {percent(best['accuracy'])} %; the paper's "
-                        f"α = 1 has {percent(paper[0]['accuracy'])} %."
-                    )
+                    share = percent(paper[0]["accuracy"])
+                    said.append(f"{task}, K = {k}. {leaders(own, 'α')}; the paper's α = 1 has {share} %.")
         return said

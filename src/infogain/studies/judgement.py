@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import SHOWN, Check, Grid, Study, percent
+from infogain.evals.intervals import apart
+from infogain.studies.base import SHOWN, Check, Grid, Study, all_above_zero, leaders, percent, points
 from infogain.studies.cell import Point, Row, pick
+from infogain.studies.independent import interval, paired
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 from infogain.studies.plot import bars_across, colour, margins, tidy
 
@@ -69,25 +71,34 @@ class JudgementStudy(Study):
         greedy = [named[x] for x in ("entropy", "confidence (top-1)", "confidence (drawn)", "margin") if x in named]
         if "ar" not in named or not greedy:
             return []
-        ar, best = named["ar"], max(greedy, key=lambda row: row["accuracy"])
-        least = min(greedy, key=lambda row: row["entropy"])
+        ar = named["ar"]
+        leads = {row["sampler"]: paired(ar, row) for row in greedy}
+        saved = {row["sampler"]: apart(interval(row, "entropy"), interval(ar, "entropy")) for row in greedy}
+        best, least = (named[min(group, key=lambda label: group[label].value)] for group in (leads, saved))
         right = f"{percent(ar['accuracy'])} % against at most {percent(best['accuracy'])} % ({best['sampler']})"
         cost = f"H̃ {ar['entropy']:.2f} against at least {least['entropy']:.2f} ({least['sampler']})"
         return [
-            Check("Left to right is more accurate than greedy orders", ar["accuracy"] > best["accuracy"], right),
-            Check("Left to right has lower H̃ than greedy orders", ar["entropy"] < least["entropy"], cost),
+            Check(
+                "Left to right is more accurate than greedy orders",
+                all_above_zero(leads.values()),
+                f"{right}, {points(leads[best['sampler']])}",
+            ),
+            Check(
+                "Left to right has lower H̃ than greedy orders",
+                all_above_zero(saved.values()),
+                f"{cost}, {saved[least['sampler']].show(2)} less",
+            ),
         ]
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []
         for k in sorted({row["K"] for row in rows}):
-            best = max(pick(rows, K=k), key=lambda row: row["accuracy"])
             parts = [
                 f"{row['sampler']} {percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})"
                 for row in pick(rows, K=k)
                 if row["sampler"] in ("entropy", "confidence (drawn)", "margin", "ar", "info-gain")
             ]
-            said.append(f"K = {k}: {', '.join(parts)}. Best: {best['sampler']} with {percent(best['accuracy'])} %.")
+            said.append(f"K = {k}: {', '.join(parts)}. {leaders(pick(rows, K=k), 'sampler')}.")
         return said
 
 

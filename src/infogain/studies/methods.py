@@ -49,7 +49,6 @@ TWINS = {
     "info-gain (φ top-1)": "info-gain",
     "best-of-8": "confidence (top-1)",
 }
-RANDOM = ("uniform", "lookum", "info-gain", "info-gain-beam", *VARIANTS)  # even with τ_token = 0
 
 
 def of_size(size: str, small: T, medium: T, full: T) -> T:
@@ -69,8 +68,8 @@ def method_cell(label: str, task: str, k: int, tau: float, problems: int, seeds:
     table = {**METHODS, **VARIANTS}[name]
     if name == "pc":
         table = {**table, "lam": PC_LAMBDA.get(task, 0.25)}
-    own = tuple(seeds) if tau > 0 or name in RANDOM else (0,)
-    return Cell(task, recipe(table, k, tau), problems, own, **rest)
+    asked = recipe(table, k, tau)
+    return Cell(task, asked, problems, tuple(seeds) if asked.sampler.draws else (0,), **rest)
 
 
 def method_points(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from infogain.evals.intervals import apart, wilson
 from infogain.studies.base import SHOWN, Check, Grid, Study, percent
 from infogain.studies.cell import Point, Row, pick
+from infogain.studies.independent import interval
 from infogain.studies.methods import TAU, method_points, of_size
 from infogain.studies.plot import BLUE, ORANGE, line, side_legend, tidy
 
@@ -90,13 +92,14 @@ class OneWayStudy(Study):
         if not {"entropy", "info-gain"} <= set(named):
             return []
         greedy, gain = named["entropy"], named["info-gain"]
-        begun = f"{percent(gain['factors_begun'])} %, paper 84.0 %"
-        product = f"{percent(1 - greedy['factors_begun'])} %, paper 73.2 %"
-        cost = f"H̃ {gain['entropy']:.2f} against {greedy['entropy']:.2f}"
+        product = wilson(1 - greedy["factors_begun"], greedy["independent"])
+        factor = wilson(gain["factors_begun"], gain["independent"])
+        saved = apart(interval(greedy, "entropy"), interval(gain, "entropy"))
+        cost = f"H̃ {gain['entropy']:.2f} against {greedy['entropy']:.2f}, {saved.show(2)} less"
         return [
-            Check("Entropy begins with the product", greedy["factors_begun"] < 0.5, product),
-            Check("Info-Gain begins with a factor", gain["factors_begun"] > 0.5, begun),
-            Check("Info-Gain ends at lower H̃ than Entropy", gain["entropy"] < greedy["entropy"], cost),
+            Check("Entropy begins with the product", product.above(0.5), f"{product.show(scale=100)} %, paper 73.2 %"),
+            Check("Info-Gain begins with a factor", factor.above(0.5), f"{factor.show(scale=100)} %, paper 84.0 %"),
+            Check("Info-Gain ends at lower H̃ than Entropy", saved.above(), cost),
         ]
 
     def summary(self, rows: list[Row]) -> list[str]:

@@ -15,7 +15,8 @@ from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
 DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.92) hue-rotate(180deg); } }"
-LONG = ("path", "scores", "quantiles", "hits", "accuracy_by_seed", "trace", "provenance")  # no columns of a CSV
+# No columns of a CSV.
+LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance")
 
 
 def save(study: Study, rows: list[Row], size: str, subject: Subject, folder: Path) -> list[Path]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from infogain.evals.intervals import Interval
+from infogain.studies.cell import Row
+from infogain.studies.independent import interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,10 +82,15 @@ def bars_across(axes: Axes, labels: list[str], values: list[float], errors: Any 
     axes.set_ylim(len(labels) - 0.4, -0.6)
 
 
-def margins(rows: list[Any]) -> list[list[float]]:
-    """Error bars of accuracies in per cent: below and above."""
-    below = [100 * (row["accuracy"] - row["accuracy_95"][0]) for row in rows]
-    above = [100 * (row["accuracy_95"][1] - row["accuracy"]) for row in rows]
+def margins(rows: Sequence[Row]) -> list[list[float]]:
+    """Error bars of accuracies in per cent."""
+    return error_bars([interval(row, "accuracy") for row in rows])
+
+
+def error_bars(shares: Sequence[Interval]) -> list[list[float]]:
+    """In per cent: below and above."""
+    below = [100 * (share.value - share.low) for share in shares]
+    above = [100 * (share.high - share.value) for share in shares]
     return [[max(0.0, x) for x in below], [max(0.0, x) for x in above]]
 
 

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from infogain.evals.numbers import mean
-from infogain.studies.base import Grid, Study, percent
+from infogain.studies.base import Grid, Study, percent, points
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
 from infogain.studies.plot import nth, side_legend, tidy
@@ -99,10 +99,10 @@ class PresetStudy(Study):
             own = pick(rows, stage="test", K=k)
             found, paper, look = (average(own, name) for name in ("preset", "info-gain", "lookum"))
             if found and paper and look:
+                over_paper, over_look = (points(difference(own, "preset", name)) for name in ("info-gain", "lookum"))
                 said.append(
-                    f"On test problems, K = {k}: preset {percent(found[0])} % (H̃ {found[2]:.2f}), paper "
-                    f"{percent(paper[0])} % ({difference(own, 'preset', 'info-gain')} points), LookUM "
-                    f"{percent(look[0])} % ({difference(own, 'preset', 'lookum')})."
+                    f"On test problems, K = {k}: preset {percent(found.value)} %, paper {percent(paper.value)} % "
+                    f"({over_paper} points), LookUM {percent(look.value)} % ({over_look})."
                 )
         return said
 

@@ -17,6 +17,7 @@ from infogain.studies import duel
 from infogain.studies.names import ORDER
 
 FILE = "report.html"
+VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}
 OPEN, LONG = 3, 24  # tables of a study that are shown at once, and rows of one
 
 
@@ -63,8 +64,8 @@ def about(records: Sequence[Plain]) -> str:
     sizes = sorted({record["size"] for record in records})
     return (
         f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, "
-        "over problems. H̃ is cumulative entropy in nats. Info-Gain picks among draws, so it does not keep the model's "
-        "distribution: low H̃ is a means, accuracy the end."
+        "over problems; a claim whose interval leaves it open is not decided. H̃ is cumulative entropy in nats. "
+        "Info-Gain picks among draws, so it does not keep the model's distribution: low H̃ is a means, accuracy the end."
     )
 
 
@@ -96,13 +97,13 @@ def figure(record: Plain, folder: Path) -> str:
     return f'<figure><img alt="{words}" src="data:image/svg+xml;base64,{data}"></figure>'
 
 
-def checks(found: Sequence[Sequence[object]]) -> str:
+def checks(found: Sequence[tuple[str, bool | None, str]]) -> str:
     if not found:
         return ""
     lines = "".join(
-        f'<tr><td>{html.escape(str(claim))}</td><td class="{"yes" if holds else "no"}">{"yes" if holds else "no"}</td>'
-        f"<td>{html.escape(str(evidence))}</td></tr>"
+        f'<tr><td>{html.escape(claim)}</td><td class="{kind}">{words}</td><td>{html.escape(evidence)}</td></tr>'
         for claim, holds, evidence in found
+        for kind, words in [VERDICTS[holds]]
     )
     head = "<tr><th>claim</th><th>holds</th><th>evidence</th></tr>"
     return f'<div class="table"><table class="checks"><thead>{head}</thead><tbody>{lines}</tbody></table></div>'

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from infogain.evals.numbers import half_width, mean, pooled
-from infogain.studies.base import Check, Grid, Study, accuracy, percent
+from infogain.evals import intervals
+from infogain.evals.intervals import Interval, apart, paired_bootstrap
+from infogain.studies.base import Check, Grid, Study, accuracy, all_above_zero, percent, points
 from infogain.studies.cell import Point, Row, pick
+from infogain.studies.independent import gaps, interval
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
-from infogain.studies.plot import BLUE, RED, figure_legend, tidy
+from infogain.studies.plot import BLUE, RED, error_bars, figure_legend, tidy
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -43,11 +46,11 @@ class SamplersStudy(Study):
         labels = list(METHODS)
         for axes, k in zip(panels, ks, strict=True):
             for tau, colour, mark, shift in ((TAU, BLUE, "o", -0.15), (0.0, RED, "s", 0.15)):
-                means = [(i, average(pick(rows, K=k, τ_token=tau), label)) for i, label in enumerate(labels)]
-                there = [(i + shift, *found) for i, found in means if found]
+                own = pick(rows, K=k, τ_token=tau)
+                there = [(i + shift, found) for i, label in enumerate(labels) if (found := average(own, label))]
                 if there:
-                    place, value, half, _ = zip(*there, strict=True)
-                    x, error = [100 * v for v in value], [100 * h for h in half]
+                    place, means = zip(*there, strict=True)
+                    x, error = [100 * found.value for found in means], error_bars(means)
                     face = colour if tau else "white"
                     label = f"τ_token = {tau:g}"
                     axes.errorbar(x, place, xerr=error, fmt=mark, color=colour, mfc=face, ms=6, capsize=2, label=label)
@@ -60,71 +63,85 @@ class SamplersStudy(Study):
         found = []
         for k, tau in settings(rows):
             own = pick(rows, K=k, τ_token=tau)
-            means = {label: mean_ for label in METHODS if (mean_ := average(own, label))}
-            gain = means.get("info-gain")
-            if not gain or len(means) < len(METHODS):
-                continue
-            at = f"K = {k}, τ_token = {tau:g}"
-            greedy = max(GREEDY, key=lambda label: means[label][0])
-            others = [label for label in means if not label.startswith("info-gain")]
-            best = max(others, key=lambda label: means[label][0])
-            least = min(others, key=lambda label: means[label][2])
-            gap, lead = difference(own, "info-gain", greedy), difference(own, "info-gain", best)
-            cost = f"H̃ {gain[2]:.2f} against {means[least][2]:.2f} ({least})"
-            found += [
-                Check(f"Info-Gain above every greedy baseline, {at}", gain[0] > means[greedy][0], f"{gap} ({greedy})"),
-                Check(f"Info-Gain above every other sampler, {at}", gain[0] > means[best][0], f"{lead} ({best})"),
-                Check(f"Info-Gain has the lowest H̃, {at}", gain[2] < means[least][2], cost),
-            ]
+            if all(average(own, label) for label in METHODS):
+                found += claims(own, f"K = {k}, τ_token = {tau:g}")
         return found
 
     def summary(self, rows: list[Row]) -> list[str]:
-        said = []
-        for k, tau in settings(rows):
-            own = pick(rows, K=k, τ_token=tau)
-            gain, look = average(own, "info-gain"), average(own, "lookum")
-            greedy = [(found, label) for label in GREEDY if (found := average(own, label))]
-            if gain and greedy:
-                best, label = max(greedy)
-                least = min((found[2], name) for name in METHODS if (found := average(own, name)))
-                said.append(
-                    f"K = {k}, τ_token = {tau:g}: Info-Gain {percent(gain[0])} %, best greedy baseline {label} "
-                    f"{percent(best[0])} % ({difference(own, 'info-gain', label)} points)"
-                    + (f", LookUM {percent(look[0])} % ({difference(own, 'info-gain', 'lookum')})" if look else "")
-                    + f". H̃ {gain[2]:.2f}; least {least[0]:.2f} ({least[1]})."
-                )
-        return said
+        found = [sentence(pick(rows, K=k, τ_token=tau), f"K = {k}, τ_token = {tau:g}") for k, tau in settings(rows)]
+        return [said for said in found if said]
 
 
 def settings(rows: list[Row]) -> list[tuple[int, float]]:
     return sorted({(row["K"], row["τ_token"]) for row in rows}, key=lambda s: (-s[1], -s[0]))
 
 
-def average(rows: list[Row], sampler: str) -> tuple[float, float, float] | None:
-    """Mean accuracy over the tasks, half its interval, mean H̃; nothing unless every task is there."""
-    own = pick(rows, sampler=sampler)
-    if not own or len(own) < len({row["task"] for row in rows}):
+def claims(own: list[Row], at: str) -> list[Check]:
+    """Info-Gain against all others at one setting."""
+    others = [label for label in METHODS if not label.startswith("info-gain")]
+    leads = {label: difference(own, "info-gain", label) for label in others}
+    costs = {label: cost for label in METHODS if (cost := average(own, label, "entropy"))}
+    saved = {label: apart(costs[label], costs["info-gain"]) for label in others}
+    least = nearest(saved)
+    price = f"H̃ {costs['info-gain'].value:.2f} against {costs[least].value:.2f} ({least}), {saved[least].show(2)} less"
+    found = [
+        Check(f"Info-Gain above every {who}, {at}", all_above_zero(group.values()), f"{points(group[rival])} ({rival})")
+        for who, group in (
+            ("greedy baseline", {label: leads[label] for label in GREEDY}),
+            ("other sampler", leads),
+        )
+        for rival in [nearest(group)]
+    ]
+    return [*found, Check(f"Info-Gain has the lowest H̃, {at}", all_above_zero(saved.values()), price)]
+
+
+def nearest(leads: Mapping[str, Interval]) -> str:
+    """The rival with the smallest lead over it."""
+    return min(leads, key=lambda label: leads[label].value)
+
+
+def sentence(own: list[Row], at: str) -> str | None:
+    """Info-Gain beside the best greedy baseline and LookUM; none where they are not finished."""
+    gain, cost = average(own, "info-gain"), average(own, "info-gain", "entropy")
+    greedy = {label: found for label in GREEDY if (found := average(own, label))}
+    if not (gain and cost and greedy):
         return None
-    halves = [(row["accuracy_95"][1] - row["accuracy_95"][0]) / 2 for row in own]
-    return mean([row["accuracy"] for row in own]), pooled(halves), mean([row["entropy"] for row in own])
+    best = max(greedy, key=lambda label: greedy[label].value)
+    costs = {label: found.value for label in METHODS if (found := average(own, label, "entropy"))}
+    least = min(costs, key=lambda label: costs[label])
+    look = average(own, "lookum")
+    beside = f", LookUM {percent(look.value)} % ({points(difference(own, 'info-gain', 'lookum'))})" if look else ""
+    return (
+        f"{at}: Info-Gain {percent(gain.value)} %, best greedy baseline {best} {percent(greedy[best].value)} % "
+        f"({points(difference(own, 'info-gain', best))} points){beside}. H̃ {cost.value:.2f}; least "
+        f"{costs[least]:.2f} ({least}){without(own)}."
+    )
 
 
-def difference(rows: list[Row], one: str, other: str) -> str:
-    """Mean difference in points over the tasks, problem by problem, with half its 95 % interval."""
-    means, halves = [], []
-    for task in {row["task"] for row in rows}:
-        pair = [pick(rows, sampler=name, task=task) for name in (one, other)]
-        if all(pair):
-            a, b = (shares(found[0]) for found in pair)
-            gaps = [x - y for x, y in zip(a, b, strict=True)]
-            means.append(mean(gaps))
-            halves.append(half_width(gaps))
-    return f"{100 * mean(means):+.1f} ± {100 * pooled(halves):.1f}"
+def telling(rows: list[Row]) -> list[str]:
+    """Tasks that count in an average: those of which every sampler has more than one independent decode."""
+    single = {row["task"] for row in rows if row["independent"] < 2}
+    return [task for task in TASKS if task not in single and pick(rows, task=task)]
 
 
-def shares(row: Row) -> list[float]:
-    """Of each problem, the share of its decodes that were right."""
-    return [int(hits) / len(row.cell.seeds) for hits in row["hits"]]
+def without(rows: list[Row]) -> str:
+    """What an average leaves out, to be said beside it."""
+    single = [task for task in TASKS if pick(rows, task=task) and task not in telling(rows)]
+    return f"; averages without {', '.join(single)}, where samplers that do not draw have one decode" if single else ""
+
+
+def average(rows: list[Row], sampler: str, name: str = "accuracy") -> Interval | None:
+    """The mean over the tasks; nothing unless every task is there."""
+    own = [row for row in pick(rows, sampler=sampler) if row["task"] in telling(rows)]
+    if not own or len(own) < len(telling(rows)):
+        return None
+    return intervals.average([interval(row, name) for row in own])
+
+
+def difference(rows: list[Row], one: str, other: str) -> Interval:
+    """By how much one is right more often, problem by problem, on average over the tasks."""
+    pairs = [[pick(rows, sampler=name, task=task) for name in (one, other)] for task in telling(rows)]
+    return paired_bootstrap(*(gaps(a[0], b[0]) for a, b in pairs if a and b))
 
 
 def table(rows: list[Row], k: int, tau: float) -> Grid:
@@ -137,7 +154,7 @@ def by_task(title: str, own: list[Row]) -> Grid:
     lines = []
     for label in dict.fromkeys(row["sampler"] for row in own):
         cells = [pick(own, sampler=label, task=task) for task in tasks]
-        found = average(own, label)
-        last = [f"{percent(found[0])} ± {percent(found[1])}", f"{found[2]:.2f}"] if found else ["–", "–"]
+        found, cost = average(own, label), average(own, label, "entropy")
+        last = [found.show(scale=100), f"{cost.value:.2f}"] if found and cost else ["–", "–"]
         lines.append([label, *(accuracy(cell[0]) if cell else "–" for cell in cells), *last])
-    return Grid(title, ["sampler", *tasks, "average", "mean H̃"], lines)
+    return Grid(title + without(own), ["sampler", *tasks, "average", "mean H̃"], lines)

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from infogain.evals.numbers import clustered, half_width, mean
+from infogain.evals.numbers import mean
 from infogain.options import Plain
 from infogain.studies.cell import Cell
+from infogain.studies.independent import entropy_of, with_intervals
 from infogain.zoo.tasks import Problem, load_task
 
 COSTS = ("cumulative_entropy", "forwards", "token_forwards", "committed")
@@ -48,18 +49,16 @@ class Tally:
         self.rows[name] += values.double().tolist()
 
     def numbers(self) -> Plain:
-        seeds = len(self.cell.seeds)
-        accuracy, low, high = clustered(self.right, seeds)
-        sound, sound_low, sound_high = clustered(self.sound, seeds)
-        entropy = [total / seeds for total in self.entropy]
-        return {
-            "accuracy": accuracy,
-            "accuracy_95": [low, high],
+        texts = self.cell.problems * len(self.cell.seeds)
+        entropy = entropy_of(self.cell, [total / len(self.cell.seeds) for total in self.entropy])
+        found = {
+            "accuracy": sum(self.right) / texts,
             "accuracy_by_seed": [hits / self.cell.problems for hits in self.by_seed],
-            "sound": sound,
-            "sound_95": [sound_low, sound_high],
-            "entropy": mean(entropy),
-            "entropy_95": half_width(entropy),
+            "sound": sum(self.sound) / texts,
+            "entropy": entropy.value,
+            "entropy_95": entropy.plain(),
             "hits": "".join(map(str, self.right)),
+            "sound_hits": "".join(map(str, self.sound)),
             **{name: mean(values) for name, values in self.rows.items()},
         }
+        return with_intervals(self.cell, found)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, listing
+from infogain.evals.intervals import apart
+from infogain.studies.base import Check, Grid, Study, all_above_zero, listing
 from infogain.studies.cell import FIGURE, Cell, Point, Row, pick
+from infogain.studies.independent import interval
 from infogain.studies.methods import METHODS, of_size, recipe
 from infogain.studies.plot import tidy
 
@@ -67,15 +69,15 @@ class TemperatureStudy(Study):
         figure.colorbar(image, ax=panels, label=r"mean $\tilde{H}$ (nats)")
 
     def checks(self, rows: list[Row]) -> list[Check]:
-        top = {
-            label: max(row["entropy"] for row in pick(rows, sampler=label)) for label in {r["sampler"] for r in rows}
-        }
-        others = [label for label in top if label != "info-gain"]
-        if "info-gain" not in top or not others:
+        labels = {row["sampler"] for row in rows}
+        top = {label: max(interval(row, "entropy") for row in pick(rows, sampler=label)) for label in labels}
+        gain = top.pop("info-gain", None)
+        if not gain or not top:
             return []
-        low = min(others, key=lambda label: top[label])
-        evidence = f"at most {top['info-gain']:.2f}; best other {top[low]:.2f} ({low})"
-        return [Check("Info-Gain's H̃ rises least over the temperatures", top["info-gain"] < top[low], evidence)]
+        saved = {label: apart(other, gain) for label, other in top.items()}
+        low = min(top, key=lambda label: top[label])
+        evidence = f"at most {gain.value:.2f}; best other {top[low].value:.2f} ({low}), {saved[low].show(2)} less"
+        return [Check("Info-Gain's H̃ rises least over the temperatures", all_above_zero(saved.values()), evidence)]
 
     def summary(self, rows: list[Row]) -> list[str]:
         said = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from infogain.evals.intervals import ratio
 from infogain.studies.base import SHOWN, Check, Grid, Study, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.independent import interval
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.studies.plot import figure_legend, nth, tidy
 
@@ -67,11 +69,11 @@ class ThresholdStudy(Study):
         for task in dict.fromkeys(row["task"] for row in rows):
             off, on = pick(rows, task=task, γ=1.0), pick(rows, task=task, γ=0.8)
             if off and on:
-                more, less = on[0]["entropy"] / off[0]["entropy"], on[0]["token_forwards"] / off[0]["token_forwards"]
-                evidence = f"H̃ × {more:.2f} for token-forwards × {less:.2f}"
-                found.append(
-                    Check(f"γ = .8 keeps H̃ within 10 % for less than half: {task}", more < 1.1 and less < 0.5, evidence)
-                )
+                more = ratio(interval(on[0], "entropy"), interval(off[0], "entropy"))
+                less = on[0]["token_forwards"] / off[0]["token_forwards"]
+                evidence = f"H̃ × {more.show(2)} for token-forwards × {less:.2f}"
+                holds = more.below(1.1) if less < 0.5 else False
+                found.append(Check(f"γ = .8 keeps H̃ within 10 % for less than half: {task}", holds, evidence))
         return found
 
     def summary(self, rows: list[Row]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from infogain.evals.intervals import apart
 from infogain.studies.base import Check, Grid, Study, listing
 from infogain.studies.cell import FIGURE, Point, Row, pick
+from infogain.studies.independent import interval
 from infogain.studies.methods import TAU, method_points, of_size
 from infogain.studies.plot import figure_legend, line, tidy
 
@@ -49,11 +51,12 @@ class TrajectoriesStudy(Study):
     def checks(self, rows: list[Row]) -> list[Check]:
         found = []
         for k in sorted({row["K"] for row in rows}):
-            ends = {row["sampler"]: row["entropy"] for row in pick(rows, K=k)}
+            ends = {row["sampler"]: interval(row, "entropy") for row in pick(rows, K=k)}
             if {"entropy", "info-gain"} <= set(ends):
-                evidence = f"{ends['info-gain']:.2f} against {ends['entropy']:.2f}"
-                lower = ends["info-gain"] < ends["entropy"]
-                found.append(Check(f"Info-Gain's H̃ ends below Entropy's, K = {k}", lower, evidence))
+                gain, greedy = ends["info-gain"], ends["entropy"]
+                saved = apart(greedy, gain)
+                evidence = f"{gain.value:.2f} against {greedy.value:.2f}, {saved.show(2)} less"
+                found.append(Check(f"Info-Gain's H̃ ends below Entropy's, K = {k}", saved.above(), evidence))
         return found
 
     def summary(self, rows: list[Row]) -> list[str]:

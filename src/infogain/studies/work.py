@@ -14,6 +14,7 @@ from infogain.options import Plain
 from infogain.studies.base import Study
 from infogain.studies.cell import Cell, Point, Row
 from infogain.studies.decoding import run_cell
+from infogain.studies.independent import with_intervals
 from infogain.studies.store import Store
 from infogain.studies.subject import Subject
 
@@ -31,7 +32,11 @@ def missing(points: Sequence[Point], subject: Subject, store: Store) -> Todo:
 def finished(points: Sequence[Point], subject: Subject, store: Store) -> list[Row]:
     """The rows of a study that are there."""
     keyed = [(point, point.cell.key(subject.fingerprint)) for point in points]
-    return [Row(point.labels, point.cell, store.numbers(key)) for point, key in keyed if key in store]
+    return [
+        Row(point.labels, point.cell, with_intervals(point.cell, store.numbers(key)))
+        for point, key in keyed
+        if key in store
+    ]
 
 
 def run_study(

@@ -1,0 +1,158 @@
+"""Studies count what is independent, call ties ties, and leave open what their intervals leave open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infogain import samplers
+from infogain.options import Plain
+from infogain.studies.base import all_above_zero, beats, leaders
+from infogain.studies.cell import Cell, Row
+from infogain.studies.demo import LABELS, DemoStudy
+from infogain.studies.independent import paired, units, with_intervals
+from infogain.studies.methods import METHODS, VARIANTS, method_cell, recipe
+from infogain.studies.page import verdict
+from infogain.studies.report import checks
+from infogain.studies.samplers import average, by_task, difference
+
+COUNT = 20
+
+
+def cell(task: str, label: str, tau: float, problems: int = COUNT) -> Cell:
+    return method_cell(label, task, 2, tau, problems, (0, 1))
+
+
+def row(task: str, label: str, tau: float, hits: str, **labels: Any) -> Row:
+    own = cell(task, label, tau, len(hits))
+    share = sum(map(int, hits)) / len(hits) / len(own.seeds)
+    costs = {"entropy": 2.0, "entropy_95": 0.1, "forwards": 4.0, "token_forwards": 40.0, "seconds": 0.1}
+    stored = {"hits": hits, "accuracy": share, "sound": share, **costs}
+    return Row({"task": task, "sampler": label, **labels}, own, with_intervals(own, stored))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "draws"),
+    [
+        ("entropy", {}, True),
+        ("entropy", {"tau_token": 0}, False),
+        ("entropy", {"tau_token": 0, "tau_pos": 0.1}, True),
+        ("entropy", {"top_k": 1}, False),
+        ("uniform", {"tau_token": 0}, True),
+        ("info-gain", {"tau_token": 0}, True),
+        ("info-gain", {"tau_token": 0, "n": 1}, False),
+        ("info-gain", {"tau_token": 0, "tau_pos": 0}, False),
+        ("best-of-n", {"base": {"name": "eb", "tau_token": 0}}, False),
+        ("best-of-n", {}, True),
+    ],
+)
+def test_a_sampler_knows_whether_it_draws(name: str, options: Plain, draws: bool) -> None:
+    assert samplers.make(name, **options).draws is draws
+
+
+def test_without_temperature_every_greedy_order_is_decoded_once() -> None:
+    random = {label for label in {**METHODS, **VARIANTS} if cell("sudoku", label, 0.0).seeds == (0, 1)}
+    assert random == {"uniform", "lookum", "info-gain", "info-gain (φ top-1)", "info-gain-beam", *VARIANTS}
+
+
+def test_one_canvas_is_one_decode_of_a_sampler_that_does_not_draw() -> None:
+    assert len(units(cell("oneway", "entropy", 0.0))) == 1
+    assert len(units(cell("oneway", "entropy", 0.7))) == COUNT
+    assert len(units(cell("oneway", "info-gain", 0.0))) == COUNT
+    assert len(units(cell("sudoku", "entropy", 0.0))) == COUNT
+    assert len(units(cell("oneway", "info-gain", 0.0), cell("oneway", "entropy", 0.0))) == 1
+
+
+def test_a_single_decode_is_not_counted_as_many() -> None:
+    once, drawn = row("oneway", "entropy", 0.0, "1" * COUNT), row("oneway", "info-gain", 0.0, "2" * COUNT)
+    assert (once["independent"], drawn["independent"]) == (1, COUNT)
+    assert once["accuracy_95"][0] < 0.2
+    assert drawn["accuracy_95"][0] > 0.8
+    assert once["entropy_95"] is None
+    assert paired(drawn, once).above() is None
+    assert beats("claim", row("oneway", "info-gain", 0.0, "0" * COUNT), once).holds is None
+
+
+def test_averages_leave_out_what_one_decode_decides() -> None:
+    """Without one-way, where the greedy order has a single decode, Info-Gain is no better."""
+    rows = [
+        row("oneway", "entropy", 0.0, "0" * COUNT),
+        row("oneway", "info-gain", 0.0, "2" * COUNT),
+        row("sudoku", "entropy", 0.0, "10" * (COUNT // 2)),
+        row("sudoku", "info-gain", 0.0, "02" * (COUNT // 2)),
+    ]
+    assert difference(rows, "info-gain", "entropy").above() is None
+    assert difference(rows, "info-gain", "entropy").value == 0.0
+    found = average(rows, "info-gain")
+    assert found is not None
+    assert found.value == 0.5
+    grid = by_task("Accuracy %", rows)
+    assert "averages without oneway" in grid.title
+    assert grid.rows[0][1].startswith("0.0 [0.0, ")
+
+
+def test_numbers_stored_by_an_older_version_get_intervals_of_today() -> None:
+    own = replace(cell("sudoku", "entropy", 0.7), problems=20)
+    wald: Plain = {"accuracy": 1.0, "accuracy_95": [1.0, 1.0], "sound": 1.0, "sound_95": [1.0, 1.0]}
+    old = {**wald, "hits": "2" * 20, "entropy": 1.0, "entropy_95": 1.959964}
+    found = with_intervals(own, old)
+    assert found["accuracy_95"] == found["sound_95"] == pytest.approx([0.81, 1.0], abs=0.01)
+    assert found["entropy_95"] == pytest.approx([1 - 2.093, 1 + 2.093], abs=1e-3)
+    assert with_intervals(own, found) == found
+    assert with_intervals(own, {**old, "sound": 0.5})["sound_95"] is None  # which problems were sound is not known
+    timed = {"ms_per_step": 1.0}
+    assert with_intervals(Cell("shape:tiny", recipe(METHODS["entropy"], 1), 1, kind="bench"), timed) == timed
+
+
+def test_ties_and_ceilings_are_called_so() -> None:
+    perfect = [row("sudoku", label, 0.7, "22") for label in ("ar", "entropy", "margin", "klass", "pc")]
+    behind = row("sudoku", "uniform", 0.7, "20")
+    assert leaders(perfect, "sampler") == "All have 100.0 %: the task does not tell them apart"
+    assert leaders([*perfect[:2], behind], "sampler") == "Best: ar and entropy with 100.0 % each"
+    assert leaders([perfect[1], behind], "sampler") == "Best: entropy with 100.0 %"
+    assert leaders([*perfect, behind], "sampler") == "Best: 5 of 6 share 100.0 %"
+    by_power = [row("sudoku", "entropy", 0.7, hits, α=power) for power, hits in ((0.5, "22"), (1.0, "20"))]
+    assert leaders(by_power, "α") == "Best: α = 0.5 with 100.0 %"
+
+
+def test_the_demo_calls_a_ceiling_so() -> None:
+    perfect = [row("sudoku", label, 0.7, "22") for label in LABELS]
+    said, _ = DemoStudy(2).summary(perfect)
+    assert "best greedy order (entropy, confidence (top-1), confidence (drawn)) in 100.0 %" in said
+    assert said.endswith("All have 100.0 %: the task does not tell them apart.")
+    (grid,) = DemoStudy(2).tables(perfect)
+    assert grid.rows[0][1] == "100.0 [29, 100]"
+    assert not [place for place in grid.bold if place[1] == 1]
+
+
+def test_a_difference_within_its_interval_is_not_decided() -> None:
+    better, worse = row("sudoku", "ar", 0.7, "2" * COUNT), row("sudoku", "entropy", 0.7, "1" * COUNT)
+    near = row("sudoku", "margin", 0.7, "2" * (COUNT - 1) + "0")
+    assert beats("claim", better, worse) == ("claim", True, "100.0 against 50.0 %, +50.0 [+50.0, +50.0]")
+    assert beats("claim", worse, better).holds is False
+    assert beats("claim", better, near).holds is None
+    assert beats("claim", better, better).holds is None
+    assert all_above_zero([paired(better, worse), paired(better, near)]) is None
+    assert all_above_zero([paired(better, near), paired(worse, better)]) is False
+    assert all_above_zero([paired(better, worse)]) is True
+
+
+def test_the_pages_have_a_list_for_what_is_not_decided() -> None:
+    found = [("holds", True, "a"), ("fails", False, "b"), ("open", None, "+0.1 [−0.1, +0.3]")]
+    lists = verdict([{"study": "samplers", "checks": found}])
+    for (claim, _, _), title, text in zip(found, ("reproduces", "does not", "is not decided"), lists, strict=True):
+        assert text.startswith(f"## What {title}")
+        assert claim in text
+        assert text.count("[samplers]") == 1
+    assert '<td class="open">not decided</td>' in checks(found)
+    assert verdict([])[2].endswith("Nothing.\n")
+
+
+def test_the_committed_page_lists_no_open_difference_as_decided() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+    lists = page.split("## What is not decided")
+    assert "Info-Gain above every other sampler, K = 1, τ_token = 0 | +0.1 [−" in lists[1]
+    assert "Info-Gain above every greedy baseline, K = 2, τ_token = 0 | +2.3 [+1.5, +3.2]" in lists[0]
