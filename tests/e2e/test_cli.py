@@ -289,6 +289,7 @@ def test_the_demos_tables_fit_a_terminal(demo_folder: tuple[Path, str]) -> None:
 def test_the_demo_writes_every_number_it_prints(demo_folder: tuple[Path, str]) -> None:
     folder, text = demo_folder
     record = json.loads((folder / "results.json").read_text())
+    assert [table["cache"] for table in record["provenance"]] == ["none"]
     rows = record["rows"]
     assert record["points"] == record["expected"] == len(rows) == 18
     for row in rows:

@@ -138,6 +138,7 @@ def test_a_table_is_reproduced_from_end_to_end(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         f"table2.{e}" for e in ("json", "md", "tex", "html")
     }
+    assert (found["model"]["cache"], found["provenance"]["cache"]) == ("dual", "dual")
     assert [row["row"] for row in found["rows"]] == ["k2-pc", "k1-info-gain"]
     pc, gain = (row["cells"] for row in found["rows"])
     assert set(pc) == set(gain) == {"gsm8k", "sudoku", "countdown"}

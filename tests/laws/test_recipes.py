@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import infogain
-from infogain import InputError, OptionError, Recipe, TextModel, UnknownName
+from infogain import InputError, OptionError, Recipe, TextModel, UnknownName, resolve
 from infogain.cli.model import Source
 from infogain.evals.runs import list_runs
 from infogain.generate import BLOCK
 from infogain.models.backbone import random_backbone
-from infogain.options import fields, plain
+from infogain.options import fields, option, plain
 from infogain.resolve import SCHEDULE, as_recipe, load_recipe, recipe_names
 from infogain.samplers import SAMPLERS, Entropy, InfoGain
 from tests.e2e.test_cli import ok, refused
@@ -144,6 +144,22 @@ def test_every_way_to_name_a_sampler_is_one(model: TextModel, tmp_path: Path) ->
     assert all(text == texts[0] for text in texts)
 
 
+@dataclass(frozen=True)
+class Shy(Entropy):
+    """A sampler that nobody registered."""
+
+    patience: int = option(1, "steps to wait", low=0)
+
+
+def test_a_sampler_of_one_s_own_takes_keywords(model: TextModel) -> None:
+    (text,) = infogain.generate(model, PROMPT, Shy(), length=4, patience=3, tau_token=0)
+    assert text.recipe["sampler"]["name"].endswith(":Shy")
+    assert (text.recipe["sampler"]["patience"], text.recipe["sampler"]["tau_token"]) == (3, 0.0)
+    canvas = infogain.Canvas.infill([[1, model.model.mask_id]], model.model.mask_id)
+    with pytest.raises(UnknownName, match=r"unknown keyword 'patince'\. Did you mean 'patience'\?"):
+        infogain.decode(model, canvas, Shy(), patince=3)
+
+
 def test_keywords_of_a_call_are_options_of_nothing_else() -> None:
     """A keyword has one meaning, whichever sampler is asked for."""
     options = {option for name in SAMPLERS for option in fields(SAMPLERS[name])}
@@ -207,6 +223,15 @@ def test_a_recipe_of_the_package_has_a_name(loaded: TextModel, tmp_path: Path, m
     assert "unknown recipe 'info-gain-reasonin', which is no file either. Did you mean 'info-gain-reasoning'?" in (
         refused("generate", PROMPT, "--recipe", "info-gain-reasonin")
     )
+
+
+def test_an_installed_package_has_its_recipes_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "infogain" / "recipes"
+    inside.mkdir(parents=True)
+    (inside / "mine.toml").write_text("# Mine.\nblock = 3\n")
+    monkeypatch.setattr(resolve, "__file__", str(inside.parent / "resolve.py"))
+    assert recipe_names() == ["mine"]
+    assert load_recipe("mine") == as_recipe("mine") == Recipe(block=3)
 
 
 def test_planning_is_one_block_wherever_its_recipe_is_used(loaded: TextModel) -> None:

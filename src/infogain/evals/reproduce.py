@@ -89,6 +89,7 @@ def record(table: PaperTable, cells: Sequence[Cell], unfit: dict[str, str], besi
         "title": table.title,
         "about": table.about,
         "model": about["model"],
+        "provenance": about["provenance"],
         "beside": table.models[beside].name if beside else None,
         "extent": {name: about["protocol"].get(name) for name in ("seeds", "limit")},
         "columns": [_column(column, cells, unfit) for column in table.columns],
