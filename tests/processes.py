@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,11 @@ def descendants(process: int) -> list[int]:
     for each in found:
         found += children.get(each, [])
     return found[1:]
+
+
+def started_since(before: set[int]) -> list[int]:
+    """Descendants of this process that were not there before, parents first."""
+    return [each for each in descendants(os.getpid()) if each not in before]
 
 
 def wait_until(true: Callable[[], bool], patience: float) -> bool:

@@ -20,7 +20,7 @@ from infogain import sandbox
 from infogain.errors import InputError, SandboxError
 from infogain.sandbox import Outcome, run_code, run_many
 from infogain.sandbox.jail.wire import Line
-from tests.processes import adopt_orphans, descendants, wait_until
+from tests.processes import adopt_orphans, descendants, started_since, wait_until
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.kills import OURS, dies_with
 from tests.sandbox.lies import CALLS, FORGED_TESTS, FORGER, FORGERIES, LIES, RIGHT, TESTS, WRONG
@@ -47,7 +47,7 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     before = set(descendants(os.getpid()))
     adopt_orphans()
     yield
-    assert wait_until(lambda: set(descendants(os.getpid())) <= before, patience=3.0)
+    assert wait_until(lambda: not started_since(before), patience=3.0)
     adopt_orphans(False)
     assert not list(folder.iterdir())
 
@@ -137,13 +137,12 @@ def test_nothing_outlives_any_process_of_ours(who: str) -> None:
 def test_a_judge_that_is_killed_or_stuck_takes_its_program_along(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sandbox.ready() is None  # asked now, so that the processes seen below are the program's
     before = set(descendants(os.getpid()))
-    started = lambda: [each for each in descendants(os.getpid()) if each not in before]  # noqa: E731
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(run, "import time; time.sleep(1000)")
-        assert wait_until(lambda: len(started()) >= 3, AMPLE)
-        os.kill(started()[0], signal.SIGKILL)
+        assert wait_until(lambda: len(started_since(before)) >= 3, AMPLE)
+        os.kill(started_since(before)[0], signal.SIGKILL)
         assert running.result().status == "killed"
-    assert wait_until(lambda: not started(), patience=3.0)
+    assert wait_until(lambda: not started_since(before), patience=3.0)
     monkeypatch.setattr(sandbox, "GRACE", 1 - sandbox.PATIENCE * AMPLE)  # give up before the judge does
     assert run("import time; time.sleep(1000)").status == "timeout"
 

@@ -12,7 +12,7 @@ import pytest
 
 from infogain import sandbox
 from infogain.sandbox import cores, run_code, run_many
-from tests.processes import descendants, wait_until
+from tests.processes import descendants, started_since, wait_until
 
 from .test_sandbox import AMPLE, LIMIT, nothing_is_left, run, walled  # noqa: F401
 
@@ -29,11 +29,10 @@ def test_a_program_that_has_to_wait_for_the_processor_is_judged_alike(monkeypatc
     monkeypatch.setattr(sandbox, "PATIENCE", 60)
     assert sandbox.ready() is None
     before = set(descendants(os.getpid()))
-    started = lambda: [each for each in descendants(os.getpid()) if each not in before]  # noqa: E731
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(run_code, BURN + f"burn({LIMIT / 2})", time_limit=LIMIT)
-        assert wait_until(lambda: len(started()) >= 3, AMPLE)
-        program = started()[2]
+        assert wait_until(lambda: len(started_since(before)) >= 3, AMPLE)
+        program = started_since(before)[2]
         os.kill(program, signal.SIGSTOP)  # as if others had taken every core
         time.sleep(2 * LIMIT)
         os.kill(program, signal.SIGCONT)

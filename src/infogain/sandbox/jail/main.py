@@ -39,12 +39,10 @@ def main(parent: str, time_limit: str, patience: str, memory_mb: str, walled: st
         os.dup2(tests_print, descriptor)
     line = Line(answers[0], questions[1])
     judge = Judge(line, child, bool(walled), float(time_limit), (printed, tests_print), verdict)
-    for alarm, timer, seconds in (
-        (signal.SIGALRM, signal.ITIMER_REAL, patience),
-        (signal.SIGPROF, signal.ITIMER_PROF, time_limit),  # what the tests themselves use
-    ):
+    for alarm in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(alarm, lambda *_: judge.finish("timeout"))
-        signal.setitimer(timer, float(seconds))
+    signal.setitimer(signal.ITIMER_REAL, float(patience))
+    signal.setitimer(signal.ITIMER_PROF, float(time_limit))  # of the tests themselves
     judge.judge(*json.load(sys.stdin))
 
 
