@@ -61,7 +61,8 @@ def test_two_runs_are_compared(runs: Path) -> None:
     assert "of 12 texts of 6 problems" in text
     assert "sampler.name: uniform → info-gain" in text
     same = ok("results", uniform, runs / uniform, "--runs", runs)
-    assert "+0.0 to +0.0" in same
+    assert "[+0.0, +0.0]" in same
+    assert "pass@1 is not decided" in same
     assert "right in the second run only: 0; in the first only: 0" in same
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import infogain
-from infogain.cli.results import changes
+from infogain.cli.results import changes, verdicts
 from infogain.errors import InputError
 from infogain.evals.compare import compare, differences, unfinished
 from infogain.evals.intervals import paired_bootstrap
@@ -96,6 +96,16 @@ def test_seeds_of_a_problem_are_averaged_before_problems_are_drawn(tmp_path: Pat
     found = compare(first, second)
     assert (found.problems, found.texts) == (2, 8)
     assert found.accuracy.difference == (0.0, -1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [(20, "is higher in the second run"), (0, "is lower in the second run"), (11, "is not decided")],
+)
+def test_a_comparison_says_what_is_decided(right: int, said: str, tmp_path: Path) -> None:
+    first = run_of(tmp_path / "a", [line(str(i), int(i < 10)) for i in range(20)])
+    second = run_of(tmp_path / "b", [line(str(i), int(i < right)) for i in range(20)])
+    assert verdicts(compare(first, second))[0].startswith(f"pass@1 {said}")
 
 
 def test_one_decode_of_many_problems_is_not_compared_as_many(tmp_path: Path) -> None:

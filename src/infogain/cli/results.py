@@ -19,6 +19,11 @@ from infogain.evals.runs import RUN, Run, list_runs
 from infogain.evals.tables import FORMATS, Table, listing
 from infogain.options import Plain
 
+DECIDED = {
+    True: "is higher in the second run",
+    False: "is lower in the second run",
+    None: "is not decided: the interval of its difference does not leave 0 on one side",
+}
 NARROW = ("pass@1", "95 %", "texts", "H̃")
 
 
@@ -125,11 +130,12 @@ def _row(name: str, change: Change, factor: float, digits: int) -> list[str]:
 
 
 def verdicts(found: Comparison) -> list[str]:
-    """How the texts of both runs fell out."""
+    """Whether pass@1 changed, and how the texts of both runs fell out."""
     of = f"of {found.texts} texts of {found.problems} problems"
     lines = [
+        f"pass@1 {DECIDED[found.accuracy.difference.above()]}",
         f"right in the second run only: {found.gained}; in the first only: {found.lost}; in both: {found.both_right}; "
-        f"in neither: {found.both_wrong} ({of})"
+        f"in neither: {found.both_wrong} ({of})",
     ]
     return [*lines, f"left out, as one run lacks them: {found.unpaired} texts"] if found.unpaired else lines
 
