@@ -16,13 +16,15 @@ from infogain.evals.answers import boxed
 from infogain.evals.pieces import read_program
 from infogain.evals.protocol import Protocol
 from infogain.evals.source import Hub, Record, read_file, read_hub
-from infogain.evals.task import Item, Task
+from infogain.evals.task import Item, Score, Task
 from infogain.evals.tasks import TASKS, load_task, register
 from infogain.evals.tasks.countdown import draw
 from infogain.evals.tasks.mbpp import TEST
 from infogain.evals.tasks.sudoku import lines
 from infogain.load import load
+from infogain.zoo.alphabet import MASK
 from infogain.zoo.tasks import TASKS as ZOO
+from tests.countdowns import COUNTDOWN_REPLIES
 
 GSM8K = {"question": "Two and two?", "answer": "2 + 2 = <<2+2=4>>4\n#### 4"}
 MATH = {"problem": "What is $1/2$?", "solution": "…", "answer": r"\frac{1}{2}", "unique_id": "test/algebra/1.json"}
@@ -338,6 +340,18 @@ def test_countdown_checks_numbers_and_steps(text: str, right: bool) -> None:
     assert load_task("countdown").score(Item("0", COUNTDOWN["input"], COUNTDOWN["output"]), text).right is right
 
 
+@pytest.mark.parametrize(("text", "right"), COUNTDOWN_REPLIES.items())
+def test_countdown_reads_steps_as_people_write_them(text: str, right: bool) -> None:
+    assert load_task("countdown").score(Item("0", COUNTDOWN["input"], COUNTDOWN["output"]), text).right is right
+
+
+def test_countdown_joins_no_numbers_over_a_space_and_knows_every_sign() -> None:
+    task = load_task("countdown")
+    assert not task.score(Item("0", "12,3,5,20", ""), "1 2+3=15,15+5=20").right
+    assert task.score(Item("0", "12,3,5,20", ""), "12+3=15,15+5=20").right
+    assert task.score(Item("0", "6,3,20,40", ""), "6÷3=2;2·20=40") == Score(True, "6/3=2,2*20=40")
+
+
 def test_countdown_of_more_numbers_joins_any_two() -> None:
     item = Item("0", "1,2,3,4,21", "1+2=3,3+4=7,7*3=21")
     assert load_task("countdown4").score(item, "1+2=3,3+4=7,7*3=21").right
@@ -375,6 +389,28 @@ def test_the_zoos_golds_are_right_as_canvases_and_scored_as_chat_otherwise(name:
         assert not task.score(item, "I do not know.").right
         assert task.build(item, [], "infill") == problem["canvas"]
         assert task.build(item, [], "chat") != problem["canvas"]
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name.startswith("zoo:")])
+def test_a_canvas_of_the_zoo_with_other_givens_or_masks_is_wrong(name: str) -> None:
+    """It must not be read as a chat either, in which the answer alone counts."""
+    task = load_task(name)
+    for item in task.items()[1][:5]:
+        canvas, solution = item.extra["canvas"], item.extra["solution"]
+        for column, given in enumerate(canvas):
+            for other in {MASK, "?", "7"} - {solution[column]}:
+                changed = solution[:column] + other + solution[column + 1 :]
+                assert given == MASK != other or not task.score(item, changed).right, changed
+
+
+@pytest.mark.parametrize("given", ["C24,13,6=99:", "C1,2,3=4:", "X24,13,6=31:", "C24,13,6=3_:", "C13,24,6=31:"])
+def test_a_countdown_canvas_with_a_right_answer_to_other_givens_is_wrong(given: str) -> None:
+    task, answer = load_task("zoo:countdown"), "24+13=37,37-6=31"
+    item = task.items()[1][0]
+    assert item.question.startswith("C24,13,6=31:")
+    assert task.score(item, f"C24,13,6=31:{answer}".ljust(30, "~")).right
+    assert task.score(item, f"So {answer}").right
+    assert not task.score(item, f"{given}{answer}".ljust(30, "~")).right
 
 
 def test_a_task_is_registered_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from infogain import InputError, UnknownName
 from infogain.zoo import ALPHABET, SPLITS, TASKS, Alphabet, Problem, Task, figure_set, load_task
 from infogain.zoo.alphabet import EOS, MASK
-from infogain.zoo.tasks import oneway, sudoku
-from infogain.zoo.tasks.base import split_of
+from infogain.zoo.tasks import arithmetic, oneway, sudoku
+from infogain.zoo.tasks.base import is_canvas, split_of
+from infogain.zoo.tasks.countdown import question
+from tests.countdowns import COUNTDOWN_REPLIES
 
 ALL = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 SPLIT = pytest.mark.parametrize("task", [task for task in TASKS.values() if not task.unconditional])
@@ -264,3 +267,50 @@ def test_an_alphabet_covers_every_text_and_refuses_the_rest() -> None:
         Alphabet("aa_~")
     with pytest.raises(InputError, match="each character once"):
         Alphabet("ab~")
+
+
+# what a canvas and a reply may hold
+
+
+@ALL
+def test_a_canvas_with_a_strange_character_is_wrong(task: Task) -> None:
+    for problem in drawn(task, "train", 10):
+        for column in (column for column, old in enumerate(problem.canvas) if old == MASK):
+            strange = problem.solution[:column] + "\ufffd" + problem.solution[column + 1 :]
+            assert not task.check(problem, strange)
+            assert not task.sound(problem, strange)
+
+
+@ALL
+def test_a_canvas_stays_one_whatever_is_changed_and_a_reply_is_none(task: Task) -> None:
+    for problem in drawn(task, "train", 10):
+        for column, old in enumerate(problem.canvas):
+            assert is_canvas(problem.canvas, problem.solution[:column] + "?" + problem.solution[column + 1 :]), old
+        assert is_canvas(problem.canvas, problem.canvas)
+        assert not any(is_canvas(problem.canvas, reply) for reply in CHATS[task.name])
+        assert not is_canvas(problem.canvas, CHATS[task.name][0].ljust(task.width, "."))
+
+
+REPLY = Problem("", "C15,44,79=50:".ljust(30, MASK), "")
+
+
+@pytest.mark.parametrize(("reply", "right"), COUNTDOWN_REPLIES.items())
+def test_countdown_reads_steps_as_people_write_them(reply: str, right: bool) -> None:
+    assert load_task("countdown").check_chat(REPLY, reply) is right
+
+
+@pytest.mark.parametrize("reply", ["6÷3=2;2·20=40", "6/3=2\n2×20=40", r"6 \div 3 = 2, 2 \cdot 20 = 40"])
+def test_countdown_knows_every_sign(reply: str) -> None:
+    problem = Problem("", "C6,3,20=40:".ljust(30, MASK), "")
+    assert load_task("countdown").check_chat(problem, reply)
+    assert not load_task("countdown").check_chat(problem, reply.replace("40", "41"))
+
+
+def test_a_task_says_which_numbers_it_draws() -> None:
+    numbers = [number for problem in drawn(load_task("countdown"), "train", 2000) for number in question(problem)[0]]
+    assert (min(numbers), max(numbers)) == (1, 25)
+    assert "three from 1 to 25" in load_task("countdown").numbers
+    ends = [end for template in arithmetic.TEMPLATES for ends in template.ranges for end in ends]
+    page = (Path(__file__).parents[2] / "docs" / "zoo.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` | {task.numbers} |" in page for name, task in TASKS.items())
+    assert load_task("arithmetic").numbers.endswith(f"from {min(ends)} to {max(ends)}")

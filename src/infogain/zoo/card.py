@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from infogain.zoo.tasks import load_task
+
 CARD_FILE, PAGE_FILE = "card.json", "README.md"
 
 
@@ -22,6 +24,7 @@ def page(name: str, card: dict[str, Any]) -> str:
 A masked diffusion model of {card["parameters"]:,} parameters ({settings["layers"]} layers of width {settings["width"]}), one character per token, trained on texts that a program draws. Load it with `infogain.load("zoo:{name}")`.
 
 - **Data**: {settings["pool"]:,} texts of each task, of the training split; {"; ".join(f"`{task}`: {about}" for task, about in card["data"].items())}.
+- **Numbers** it has seen, and it knows no others: {"; ".join(f"`{task}`: {load_task(task).numbers}" for task in card["data"])}.
 - **Training**: {card["steps"]:,} steps, {card["tokens"]:,} tokens, {card["seconds"]:,.0f} seconds on one {card["device"]}; settings in `{CARD_FILE}`.
 - **Validation loss**, nats per column: {", ".join(f"{task} {loss:.3f}" for task, loss in card["validation_loss"].items())}.
 - **Use**: to see and to test decoding methods. It knows its tasks and nothing else.

@@ -12,12 +12,11 @@ from random import Random
 
 from infogain.evals.source import Record
 from infogain.evals.task import Item, Score, Shot, Task
-from infogain.zoo.tasks.countdown import STEP, combine, reaches
+from infogain.zoo.tasks.countdown import combine, last_steps, reaches
 
 DRAWN = 1000  # problems, where no file is given
 EXAMPLES = 16
 LARGEST, TARGETS = 100, range(10, 101)
-RUN = re.compile(rf"(?<![0-9.]){STEP}(?:,{STEP})*(?![0-9]|\.[0-9])")
 RULE = "Use each of the first {count} numbers once, with + - * /, in steps that reach the last number."
 
 
@@ -68,10 +67,9 @@ class Countdown(Task):
 
     def score(self, item: Item, text: str) -> Score:
         *numbers, target = map(int, item.question.split(","))
-        runs = [found[0] for found in RUN.finditer(re.sub(r"[ $]", "", text).replace("×", "*"))]
-        if not runs:
-            return Score(False, None)
-        return Score(reaches(numbers, target, re.findall(STEP, runs[-1])), runs[-1])
+        steps = last_steps(text, self.count - 1)
+        answer = ",".join(f"{a}{sign}{b}={c}" for a, sign, b, c in steps)
+        return Score(reaches(numbers, target, steps), answer or None)
 
 
 def draw(count: int, problems: int, purpose: str) -> list[Shot]:

@@ -13,7 +13,7 @@ from infogain.job import Prompt
 from infogain.text import TextModel, Tokenizer
 from infogain.zoo.tasks import Problem
 from infogain.zoo.tasks import Task as ZooKind
-from infogain.zoo.tasks.base import fits
+from infogain.zoo.tasks.base import is_canvas
 
 DRAWN = 500  # problems of the test split
 
@@ -50,9 +50,9 @@ class ZooTask(Task):
         return f"{question}\n"
 
     def score(self, item: Item, text: str) -> Score:
-        """A canvas is told by its shape."""
+        """A canvas is told by its shape, and one with other givens is not read as a chat."""
         problem = problem_of(item)
-        if fits(problem.canvas, text):
+        if is_canvas(problem.canvas, text):
             return Score(self.kind.check(problem, text), problem.answer(text))
         return Score(self.kind.check_chat(problem, text), text.strip() or None)
 

@@ -70,6 +70,7 @@ class Arithmetic(Task):
 
     name = "arithmetic"
     about = "solve a short word problem in worked steps"
+    numbers = "those of its six templates, from 1 to 200"
     tag = "A"
     width = PROMPT + ANSWER
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import ClassVar
 
 from infogain.errors import InputError, UnknownName
-from infogain.zoo.alphabet import EOS, MASK
+from infogain.zoo.alphabet import ALPHABET, EOS, MASK
 
 SPLITS = ("train", "validation", "test")
 PATIENCE = 1000  # draws for each problem before a split counts as exhausted
@@ -36,6 +36,7 @@ class Task(ABC):
 
     name: ClassVar[str]
     about: ClassVar[str]
+    numbers: ClassVar[str]  # those that are drawn: a model trained on the task knows no others
     tag: ClassVar[str]
     width: ClassVar[int]
     unconditional: ClassVar[bool] = False  # there is one canvas only, so nothing can be held out
@@ -61,8 +62,9 @@ class Task(ABC):
         return self.check(problem, text)
 
     def check(self, problem: Problem, text: str) -> bool:
-        """Nothing given was changed, no mask is left, and the answer is right."""
-        return fits(problem.canvas, text) and self.right(problem, text)
+        """Nothing given was changed, no mask or strange character is left, and the answer is right."""
+        known = set(text) <= set(ALPHABET.characters)
+        return known and fits(problem.canvas, text) and self.right(problem, text)
 
     def sample(self, rng: Random, split: str) -> Problem:
         """A problem of this split."""
@@ -101,3 +103,9 @@ def fits(canvas: str, text: str) -> bool:
         and all(new == old or (old == MASK and new != MASK) for old, new in zip(canvas, text, strict=True))
         and MASK not in text
     )
+
+
+def is_canvas(canvas: str, text: str) -> bool:
+    """Is the text such a canvas, right or wrong? It is as wide, and has marks of a canvas or most of the givens."""
+    kept = [new == old for old, new in zip(canvas, text, strict=False) if old != MASK]
+    return len(canvas) == len(text) and (2 * sum(kept) >= len(kept) or not {EOS, MASK}.isdisjoint(text))

@@ -10,8 +10,18 @@ from infogain.zoo.alphabet import EOS, MASK
 from infogain.zoo.tasks.base import Problem, Task
 
 LARGEST = 25  # number
-TARGETS = range(10, 100)
-STEP = r"(0|[1-9][0-9]*)([-+*/])(0|[1-9][0-9]*)=(0|[1-9][0-9]*)"
+SUBTOTALS, TARGETS = range(1, 100), range(10, 100)
+NUMBER, SIGN = "(0|[1-9][0-9]*)", "([-+*/])"
+STEP = f"{NUMBER}{SIGN}{NUMBER}={NUMBER}"
+
+# Steps as people write them: with spaces and other signs; a comma, semicolon or line end between two.
+WRITTEN = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", r"\times": "*", r"\cdot": "*", r"\div": "/", "$": " "}
+SPACED = re.compile(r"[^\S\n]*".join([NUMBER, SIGN, NUMBER, "=", NUMBER]))
+BEFORE = r"(?<![0-9.])(?<![0-9][-+*/=])(?<![0-9][-+*/=] )(?<![0-9] [-+*/=] )"  # 5 + 44-15=29 is another step
+AFTER = r"(?![0-9]|\.[0-9]| ?[-+*/=] ?[0-9])"
+RUN = re.compile(rf"{BEFORE}{SPACED.pattern}(?:[^\S\n]*[,;\n][,;\s]*{SPACED.pattern})*{AFTER}")
+
+Step = tuple[str, ...]  # a number, a sign, a number, the result
 
 
 class Countdown(Task):
@@ -19,6 +29,7 @@ class Countdown(Task):
 
     name = "countdown"
     about = "reach a target from three numbers"
+    numbers = f"three from 1 to {LARGEST}, the first result below {SUBTOTALS.stop}, targets from 10 to {TARGETS[-1]}"
     tag = "C"
     width = 30
 
@@ -27,7 +38,7 @@ class Countdown(Task):
             numbers = [rng.randint(1, LARGEST) for _ in range(3)]
             first, subtotal = combine(rng, numbers[0], numbers[1])
             second, target = combine(rng, subtotal, numbers[2])
-            if subtotal in range(1, 100) and target in TARGETS:
+            if subtotal in SUBTOTALS and target in TARGETS:
                 break
         rng.shuffle(numbers)
         given = f"C{numbers[0]},{numbers[1]},{numbers[2]}={target}:"
@@ -46,8 +57,19 @@ class Countdown(Task):
         )
 
     def check_chat(self, problem: Problem, reply: str) -> bool:
-        found = re.findall(f"(?<![0-9]){STEP}[,;\n]+{STEP}(?![0-9])", re.sub(r"[ $]", "", reply).replace("×", "*"))
-        return bool(found) and reaches(*question(problem), [found[-1][:4], found[-1][4:]])
+        return reaches(*question(problem), last_steps(reply, 2))
+
+
+def last_steps(text: str, count: int) -> list[Step]:
+    """The steps written last, one after the other: those of the fewest lines that hold so many."""
+    for written, sign in WRITTEN.items():
+        text = text.replace(written, sign)
+    found = [run[0] for run in RUN.finditer(text)]
+    lines = found[-1].split("\n") if found else []
+    steps: list[Step] = []
+    while lines and len(steps) < count:
+        steps = SPACED.findall(lines.pop()) + steps
+    return steps
 
 
 def combine(rng: Random, a: int, b: int) -> tuple[str, int]:
@@ -69,7 +91,7 @@ def question(problem: Problem) -> tuple[list[int], int]:
     return numbers, target
 
 
-def reaches(numbers: list[int], target: int, steps: list[tuple[str, ...]]) -> bool:
+def reaches(numbers: list[int], target: int, steps: list[Step]) -> bool:
     """Every step is true and spends numbers that are there; the target is all that is left."""
     have = Counter(numbers)
     for a, sign, b, c in steps:

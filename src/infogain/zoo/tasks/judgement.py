@@ -21,6 +21,7 @@ class Judgement(Task):
 
     name = "judgement"
     about = "judge a sum of three products after working it out in any order"
+    numbers = "factors from 2 to 9, claims off by at most 10"
     tag = "J"
     width = 42
 

@@ -23,6 +23,7 @@ class OneWay(Task):
 
     name = "oneway"
     about = "write a true equation: two decimal factors, a binary product"
+    numbers = "factors from 10 to 99"
     tag = "W"
     width = len(CANVAS)
     unconditional = True

@@ -27,6 +27,7 @@ class Sudoku(Task):
 
     name = "sudoku"
     about = "fill a 4×4 Sudoku"
+    numbers = f"{FEWEST} to {MOST} givens of 16"
     tag = "S"
     width = 17
 
