@@ -127,7 +127,8 @@ def infill(
     """Fill the holes of texts: `[MASK]` is one token, `[MASK:8]` eight, and the model's own mask token one.
 
     recipe, seeds, batch_size, observe, trace and options are as for `generate`. Every hole is filled: nothing stops at
-    an EOS.
+    an EOS. Where a token holds the space before its word, one space that stands before a hole is left out, for the
+    model to write.
     """
     job = infills(model, [texts] if isinstance(texts, str) else texts)
     settings = _settings(model, as_recipe(recipe, options, infill), options, stop_at_eos=False)

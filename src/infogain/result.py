@@ -60,4 +60,5 @@ class Result:
 
     def save(self, path: str | Path) -> None:
         """One JSON file with the recipe, the rows and their costs."""
-        Path(path).write_text(json.dumps(self.plain(), ensure_ascii=False, indent=1) + "\n")
+        text = json.dumps(self.plain(), ensure_ascii=False, indent=1) + "\n"
+        Path(path).write_text(text, encoding="utf-8")

@@ -30,6 +30,12 @@ def test_ids_are_counted_over_files_and_standard_input(tmp_path: Path) -> None:
     assert "accuracy" in ok("toy", "one-way", "--sampler", "pc", "--frequencies", out, "--count", "2")
 
 
+def test_a_byte_order_mark_is_counted_nowhere(tmp_path: Path) -> None:
+    for name, text, flags in (("a.ids", "1 2", []), ("a.txt", "S14", ["-m", ZOO])):
+        (tmp_path / name).write_text(f"\ufeff{text}\n", encoding="utf-8")
+        assert ok("frequencies", tmp_path / name, "--out", tmp_path / f"{name}.json", *flags)[0] in "23"
+
+
 @pytest.mark.parametrize("word", ["two", "-1", "1.5", "1_000", "٣"])
 def test_what_is_no_id_is_named_with_its_file_and_line(word: str, tmp_path: Path) -> None:
     path = tmp_path / "a.ids"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.e2e.test_cli import run
 
 START = """
 import os, signal, sys
@@ -31,6 +34,17 @@ def test_ctrl_c_while_the_command_starts_ends_it_without_a_word() -> None:
 
 def test_ctrl_c_is_an_exception_to_programs_that_import_us() -> None:
     assert "KeyboardInterrupt" in python("-c", START.format(program="train.py")).stderr
+
+
+def test_ctrl_c_in_a_bench_says_where_the_finished_cases_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(bench: object, cases: object, suite: object, out: Path, tell: object) -> None:
+        (out / "bench.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("infogain.cli.bench.run_cases", some)
+    result = run("bench", "--out", tmp_path)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == f"\ninterrupted. Kept: the cases that were done, in {tmp_path / 'bench.json'}.\n"
 
 
 ENDS = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -61,9 +62,13 @@ def test_more_candidates_than_fit_are_refused_before_any_work(sampler: str) -> N
         ["toy", "one-way", "--n", MOST, "--count", 100],
         ["demo", "--count", 10**9],
         ["study", "oneway", "--workers", 10**9],
+        ["eval", "zoo:countdown", "--limit", 1, "--seeds", 10**9, "-m", "zoo:tiny-reason"],
     ],
 )
-def test_the_command_line_says_how_many_fit(command: list[object]) -> None:
+def test_the_command_line_says_how_many_fit(
+    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     said = refused(*command)
     assert "must fit into memory" in said
     fits = re.search(r"About ([\d,]+) fit", said)

@@ -18,6 +18,7 @@ from infogain.bench.plot import FILE as PICTURE
 from infogain.bench.plot import draw
 from infogain.bench.shapes import SHAPES
 from infogain.bench.work import Tell, run_cases
+from infogain.cli.interrupt import on_interrupt
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_file, make_folder
 from infogain.cli.progress import Words, bar
@@ -109,12 +110,16 @@ def bench(
         runner.profile(next(iter(cases.values())), profile)
         console.print(f"trace → {profile} (open it in ui.perfetto.dev or chrome://tracing)", soft_wrap=True)
         return
-    with watch(len(cases)) as tell:
+    with on_interrupt(lambda: kept(out)), watch(len(cases)) as tell:
         found = run_cases(runner, cases, suite, out, tell)
     show(console, found)
     if out:
         made = [report.FILE, *([PICTURE] if found["cases"] and draw(found["cases"], out / PICTURE) else [])]
         console.print(f"→ {', '.join(str(out / name) for name in made)}", soft_wrap=True)
+
+
+def kept(out: Path | None) -> str:
+    return f"Kept: the cases that were done, in {out / report.FILE}." if out and (out / report.FILE).exists() else ""
 
 
 def chosen(suite: str | None, flags: dict[str, Any]) -> dict[str, Case]:

@@ -99,7 +99,7 @@ def _lines(paths: Sequence[str], read: Read, progress: Progress) -> Iterator[lis
                 progress.advance(task, len(raw))
                 where = f"{name}, line {number}"
                 try:
-                    line = raw.decode().strip("\r\n")
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
                 except UnicodeDecodeError as error:
                     raise InputError(f"a corpus must be UTF-8 text; {where} is not: {error}.") from error
                 yield read(line, where, path)

@@ -14,7 +14,7 @@ from infogain.evals.compare import flat
 from infogain.options import Plain
 
 BEGINNING = b'{"number": '  # of every line
-ABOUT = ("number", "id", "prompt", "input", "stop", "seed", "recipe", "provenance")  # what decides the rest of a line
+ABOUT = ("number", "id", "prompt", "input", "seed", "stop", "recipe", "provenance")  # what decides the rest of a line
 
 
 class TextFile:

@@ -66,13 +66,17 @@ class Order:
         made = row_seeds(self.recipe.seed, len(self.asked))
         return [seed if one.seed is None else one.seed for one, seed in zip(self.asked, made, strict=True)]
 
+    @cached_property
+    def settings(self) -> Plain:
+        """What all texts have in common."""
+        return {"stop": list(self.stop), "recipe": self.recipe.plain(), "provenance": self.model.provenance}
+
     def about(self, i: int) -> Plain:
         """What the line of text i says of how it came about: two lines that agree in this hold the same text."""
         one = self.asked[i]
         named = {} if one.id is None else {"id": one.id}
-        posed = {"prompt": one.prompt, "input": hash_of(self.job.rows[i]), "stop": list(self.stop)}
-        decided = {"seed": self.seeds[i], "recipe": self.recipe.plain(), "provenance": self.model.provenance}
-        return {"number": i, **named, **posed, **decided}
+        posed = {"prompt": one.prompt, "input": hash_of(self.job.rows[i]), "seed": self.seeds[i]}
+        return {"number": i, **named, **posed, **self.settings}
 
     def decode(self, numbers: Sequence[int], batch_size: int, trace: bool) -> Iterator[tuple[int, Generation]]:
         """The texts of these numbers, each as soon as it is done, under a progress bar."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from infogain.capacity import check_fits
 from infogain.decode import Observer
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.bypass import BypassCount
@@ -26,6 +27,7 @@ from infogain.samplers.frequencies import find_table
 from infogain.text import TextModel
 from infogain.trace import StepEvent
 
+SEED_BYTES = 40  # of a number in a list
 PIECE = 4  # batches decoded as one job
 
 
@@ -98,6 +100,7 @@ def prepare(
     source, every = task.items(data)
     items, free = every[: protocol.limit], task.free_examples(every)
     job = pose(task, model, items, free, protocol)
+    check_fits("seeds", protocol.seeds, SEED_BYTES * len(every), 4 * SEED_BYTES * len(every))
     seeds = [row_seeds(repeat_seed(recipe.seed, number), len(every)) for number in range(protocol.seeds)]
     about = {
         "version": VERSION,
