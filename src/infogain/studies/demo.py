@@ -81,7 +81,7 @@ def setting(task: str) -> str:
 
 
 def table(rows: list[Row]) -> Grid:
-    """Of one task; the best of each column stands out."""
+    """Rows of one task; the best of each column stands out."""
     lines = [[row["sampler"], *(SHOW[name](row) for name in BEST)] for row in rows]
     bold = [place for i, name in enumerate(BEST, start=1) for place in best([line[i] for line in lines], i, name)]
     return Grid(setting(rows[0]["task"]), ["sampler", *BEST], lines, bold)

@@ -59,12 +59,12 @@ def entropy_of(cell: Cell, values: Sequence[float]) -> Interval:
 
 
 def paired(one: Row, other: Row) -> Interval:
-    """By how much one was right more often than the other on the same problems."""
+    """How much more often one was right than the other on the same problems."""
     return paired_bootstrap(gaps(one, other))
 
 
 def gaps(one: Row, other: Row) -> list[float]:
-    """Of each unit: the share of right decodes of one, less that of the other."""
+    """The share of right decodes of one in each unit, less that of the other."""
     apart = [a - b for a, b in zip(shares(one), shares(other), strict=True)]
     return within(apart, units(one.cell, other.cell))
 

@@ -139,7 +139,7 @@ def average(rows: list[Row], sampler: str, name: str = "accuracy") -> Interval |
 
 
 def difference(rows: list[Row], one: str, other: str) -> Interval:
-    """By how much one is right more often, problem by problem, on average over the tasks."""
+    """How much more often one is right, problem by problem, on average over the tasks."""
     pairs = [[pick(rows, sampler=name, task=task) for name in (one, other)] for task in telling(rows)]
     return paired_bootstrap(*(gaps(a[0], b[0]) for a, b in pairs if a and b))
 
