@@ -152,7 +152,9 @@ def test_a_table_is_reproduced_from_end_to_end(tmp_path: Path) -> None:
     ok("reproduce", "table2", *flags)
     assert [each.items() for each in list_runs(tmp_path / "runs")] == before
     assert "Cache:" not in text
-    assert "Cache: dual, refresh 2; the paper's is dual" in ok("reproduce", "table2", *flags, "--refresh", 2)
+    again = ("reproduce", "table2", *flags, "--refresh", 2)
+    assert "table2.json exists, and what it holds would be lost (it is of another model)" in refused(*again)
+    assert "Cache: dual, refresh 2; the paper's is dual" in ok(*again, "--overwrite")
 
 
 @pytest.mark.parametrize(("table", "family", "written"), [("table2", "dream", 256), ("table3", "sdar", 512)])
