@@ -66,5 +66,5 @@ def test_studies_and_tables_of_another_model_are_not_replaced(
     (tmp_path / f"{name}.json").write_text(held)
     result = run(*command, "--out", tmp_path)
     assert result.exit_code == 2
-    assert f"{ASKED} (it is of another model)" in result.stderr
+    assert f"{ASKED} (it is of another model.name)" in result.stderr
     assert (tmp_path / f"{name}.json").read_text() == held

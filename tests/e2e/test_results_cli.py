@@ -153,7 +153,7 @@ def test_a_table_is_reproduced_from_end_to_end(tmp_path: Path) -> None:
     assert [each.items() for each in list_runs(tmp_path / "runs")] == before
     assert "Cache:" not in text
     again = ("reproduce", "table2", *flags, "--refresh", 2)
-    held = "table2.json exists, and what it holds would be lost (it is of another model)"
+    held = "table2.json exists, and what it holds would be lost (it is of another model.refresh)"
     assert held in refused(*again, "-m", "zoo:tiny-reason")
     assert "Cache: dual, refresh 2; the paper's is dual" in ok(*again, "--overwrite")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from infogain.errors import InputError
+from infogain.evals.compare import flat
 from infogain.options import Plain
 
 OVERWRITE = click.option("--overwrite", is_flag=True, help="replace files that exist")
@@ -41,7 +42,8 @@ def check_record(path: Path, about: Plain, overwrite: bool) -> None:
         held = json.loads(path.read_bytes())
     except ValueError:
         raise would_be_lost(path) from None
-    if other := [name for name, value in about.items() if held.get(name) != value]:
+    there, now = flat({name: held.get(name) for name in about}), flat(about)
+    if other := [name for name in {**now, **there} if now.get(name) != there.get(name)]:
         raise would_be_lost(path, f"it is of another {other[0]}")
 
 
