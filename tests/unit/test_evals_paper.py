@@ -133,7 +133,7 @@ def found_for(
     """A record in which every cell is right half of the time, with H̃ = 10, and has so many of its 20 texts."""
     numbers = {"accuracy": 0.5, "accuracy_95": [0.4, 0.6], "entropy": 10.0, "lines": lines, "wanted": 20}
     monkeypatch.setattr(reproduce, "_numbers", lambda cell, runs: numbers)
-    asked = {"model": {"name": "m"}, "protocol": {"seeds": 5}}
+    asked = {"model": {"name": "m"}, "provenance": {"model": "m", "cache": "dual"}, "protocol": {"seeds": 5}}
     cells = [
         reproduce.Cell(row, column, cast("Any", SimpleNamespace(task=load_task(tasks[column.task]), about=asked)))
         for row in table.rows
