@@ -13,7 +13,7 @@ SOURCE = Path(infogain.__file__).parent
 # What makes of words more than words, and what to use in its place; all are free to be called in cli/terminal.py.
 CALLS = {
     "Console": "Terminal",
-    "TextColumn": "progress.Words",
+    "TextColumn": "progress.Label",
     "from_markup": "literal",
     "render_markup": "literal",
     "get_console": "Terminal",
