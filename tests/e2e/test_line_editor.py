@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from infogain.cli.lines import remembered, state_file
+from infogain.cli.line_editor import remembered, state_file
 
 pytest.importorskip("readline")
 
 TWO_SESSIONS = """
 import readline, sys
 from pathlib import Path
-from infogain.cli.lines import remembered
+from infogain.cli.line_editor import remembered
 for session in range(2):
     readline.clear_history()
     with remembered(Path(sys.argv[1])):

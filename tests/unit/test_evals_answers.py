@@ -17,7 +17,7 @@ from infogain.evals import referee
 from infogain.evals.answers import boxed, equal
 from infogain.evals.mathematics import judge
 from infogain.evals.quantities import last_number, only_number
-from infogain.evals.referee import Referee, Verdict, compare
+from infogain.evals.referee import MathVerdict, Referee, compare
 from infogain.evals.task import Item, Task
 from infogain.evals.tasks import load_task
 
@@ -118,7 +118,7 @@ def test_other_answers_are_not(gold: str, answer: str) -> None:
 # where answers are compared
 
 
-def in_threads(*questions: tuple[str, str]) -> list[Verdict]:
+def in_threads(*questions: tuple[str, str]) -> list[MathVerdict]:
     """What threads that ask at the same time are told, by their order here."""
     with ThreadPoolExecutor(len(questions)) as threads:
         return list(threads.map(lambda pair: compare(*pair), questions))

@@ -12,7 +12,7 @@ import pytest
 
 from infogain import InfoGainError
 from infogain.evals.compare import compare
-from infogain.evals.lines import read_lines, set_aside
+from infogain.evals.run_lines import read_lines, set_aside
 from infogain.evals.runs import ITEMS, RUN, Run, hash_of, identity, list_runs, run_name, wanted
 from infogain.evals.tables import listing
 
@@ -129,7 +129,7 @@ def test_killed_while_a_bad_line_is_moved_nothing_is_lost(tmp_path: Path, monkey
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr("infogain.evals.lines.os.replace", killed)
+        patch.setattr("infogain.evals.run_lines.os.replace", killed)
         with pytest.raises(SystemExit):
             set_aside(tmp_path / ITEMS, read_lines(tmp_path / ITEMS).bad, tmp_path / "items.bad")
     assert (tmp_path / ITEMS).read_bytes().endswith(b"{\n")

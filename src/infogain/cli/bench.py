@@ -21,7 +21,7 @@ from infogain.bench.work import Tell, run_cases
 from infogain.cli.interrupt import on_interrupt
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_file, make_folder
-from infogain.cli.progress import Words, bar
+from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.errors import InputError
 
@@ -171,7 +171,7 @@ def as_table(found: report.Table) -> Table:
 @contextmanager
 def watch(total: int) -> Iterator[Tell]:
     """A progress bar over cases, with what is being done, on the error stream."""
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Words())
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Label())
     with bar(*columns) as progress:
         task = progress.add_task("", total=total)
 

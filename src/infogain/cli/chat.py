@@ -11,7 +11,7 @@ from rich.live import Live
 from infogain.cli.board import legend
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM
-from infogain.cli.lines import remembered, state_file
+from infogain.cli.line_editor import remembered, state_file
 from infogain.cli.model import Source, chat_model_flags, recipe_for
 from infogain.cli.prompts import is_text
 from infogain.cli.sheet import sheet

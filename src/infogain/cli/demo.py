@@ -18,7 +18,7 @@ from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.duel import Duel, duel
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, make_folder
-from infogain.cli.progress import Words, bar
+from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.studies.base import Grid
 from infogain.studies.cell import Row
@@ -102,7 +102,7 @@ def demo(out: Path, count: int, overwrite: bool) -> None:
 
 def _decode(console: Console, study: DemoStudy, subject: Subject) -> list[Row]:
     points, rows = study.points(study.size), []
-    columns = (Words("decoding"), BarColumn(), MofNCompleteColumn(), Words())
+    columns = (Label("decoding"), BarColumn(), MofNCompleteColumn(), Label())
     with bar(*columns, console=console) as progress:
         task = progress.add_task("", total=len(points))
         for point in points:

@@ -40,7 +40,7 @@ class Lines(Progress):
             self.console.print(self.get_renderable())
 
 
-class Words(ProgressColumn):
+class Label(ProgressColumn):
     """These words; without any, what the task is said to be doing."""
 
     def __init__(self, words: str | None = None) -> None:
@@ -62,7 +62,7 @@ def bar(*columns: ProgressColumn, console: Console | None = None) -> Progress:
 @contextmanager
 def watch(tokens: int, title: str = "decoding") -> Iterator[Observer]:
     """Gives an observer that moves the bar by the tokens written; decodes may follow each other."""
-    columns = (Words(title), BarColumn(), MofNCompleteColumn(), Words("tokens"), TimeRemainingColumn())
+    columns = (Label(title), BarColumn(), MofNCompleteColumn(), Label("tokens"), TimeRemainingColumn())
     with bar(*columns) as progress:
         task = progress.add_task("", total=tokens)
         before, now = 0, 0

@@ -15,7 +15,7 @@ from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output import OVERWRITE, check_record, make_folder
-from infogain.cli.progress import Words, bar
+from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal, say
 from infogain.cli.texts import masks
 from infogain.decode import Observer
@@ -147,7 +147,7 @@ def _weight(plan: Plan) -> float:
 @contextmanager
 def watch(work: float) -> Iterator[Callable[[str, float], Observer]]:
     """A bar over all cells, on the error stream; gives what begins one, with its weight."""
-    columns = (Words(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (Label(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with bar(*columns) as progress:
         task = progress.add_task("", total=work)
 

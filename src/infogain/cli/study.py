@@ -16,7 +16,7 @@ from infogain.capacity import check_fits
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_record
-from infogain.cli.progress import Words, bar
+from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.options import Plain
 from infogain.studies import STUDIES, Study, duel, load_study
@@ -107,7 +107,7 @@ def overview() -> Table:
 @contextmanager
 def watch(title: str, total: int) -> Iterator[Report]:
     """A progress bar over cells, on the error stream."""
-    columns = (Words(title), BarColumn(), MofNCompleteColumn(), Words("cells"), TimeRemainingColumn())
+    columns = (Label(title), BarColumn(), MofNCompleteColumn(), Label("cells"), TimeRemainingColumn())
     with bar(*columns) as progress:
         task = progress.add_task("", total=total)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from infogain.errors import InputError
 from infogain.evals.intervals import Interval, paired_bootstrap
-from infogain.evals.lines import key_of
 from infogain.evals.numbers import mean
+from infogain.evals.run_lines import key_of
 from infogain.evals.runs import Run, wanted
 from infogain.evals.summary import by_unit, independent
 from infogain.options import Plain

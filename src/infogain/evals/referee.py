@@ -20,23 +20,23 @@ PATIENCE = 5  # seconds of CPU for a comparison
 LONGEST = 8000  # characters of an answer, and of a text's end in which one is looked for
 
 
-class Verdict(NamedTuple):
+class MathVerdict(NamedTuple):
     right: bool
     answer: str | None  # what was compared; None: nothing was found
     note: str = ""  # why nothing came of it
 
 
-def compare(gold: str, answer: str | None, text: str = "", question: str = "") -> Verdict:
+def compare(gold: str, answer: str | None, text: str = "", question: str = "") -> MathVerdict:
     """Is this answer, or where there is none the last expression of a text, the gold one?"""
     if importlib.util.find_spec("math_verify") is None:
         raise InputError("answers in mathematics are compared by math-verify: pip install 'infogain[eval]'.")
     if answer is not None and len(answer) > LONGEST:
-        return Verdict(False, answer, f"an answer has at most {LONGEST} characters; this one has {len(answer)}")
+        return MathVerdict(False, answer, f"an answer has at most {LONGEST} characters; this one has {len(answer)}")
     request = {"gold": gold, "answer": answer, "text": text[-LONGEST:], "question": question, "seconds": PATIENCE}
     reply = REFEREE.ask(json.dumps(request))
     if reply is None:
-        return Verdict(False, answer, f"comparing it takes more than {PATIENCE} s of CPU, or too much memory")
-    return Verdict(*json.loads(reply))
+        return MathVerdict(False, answer, f"comparing it takes more than {PATIENCE} s of CPU, or too much memory")
+    return MathVerdict(*json.loads(reply))
 
 
 class Referee:

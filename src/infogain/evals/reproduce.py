@@ -9,9 +9,9 @@ from pathlib import Path
 from infogain.alphabet import Alphabet
 from infogain.errors import UnfitModel
 from infogain.evals.evaluate import Plan, prepare, recipe_entry
-from infogain.evals.lines import key_of
 from infogain.evals.numbers import mean
 from infogain.evals.paper import Column, PaperTable, Row
+from infogain.evals.run_lines import key_of
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.task import Task

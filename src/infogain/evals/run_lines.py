@@ -67,7 +67,7 @@ class BadLine(NamedTuple):
     why: str
 
 
-class Lines(NamedTuple):
+class RunLines(NamedTuple):
     good: list[Plain]  # each item and seed once: the first of several counts
     bad: list[BadLine]
     repeated: int  # whole lines that tell of an item and seed again
@@ -77,7 +77,7 @@ def key_of(line: Plain) -> Key:
     return line["key"]["item"], line["key"]["seed"]
 
 
-def read_lines(path: Path) -> Lines:
+def read_lines(path: Path) -> RunLines:
     """All whole lines of a file. The last one is left out where a writer that was killed has cut it short."""
     found, bad, repeated = dict[Key, Plain](), list[BadLine](), 0
     for number, raw in enumerate(_whole(path), 1):
@@ -88,7 +88,7 @@ def read_lines(path: Path) -> Lines:
             continue
         repeated += key_of(line) in found
         found.setdefault(key_of(line), line)
-    return Lines(list(found.values()), bad, repeated)
+    return RunLines(list(found.values()), bad, repeated)
 
 
 def set_aside(path: Path, bad: list[BadLine], aside: Path) -> None:

@@ -53,7 +53,7 @@ from pathlib import Path
 from typing import Any
 
 from infogain.errors import InputError
-from infogain.evals.lines import (
+from infogain.evals.run_lines import (
     TABLE,
     TEXT,
     WHOLE,

@@ -7,7 +7,7 @@ import logging
 import os
 from pathlib import Path
 
-from infogain.evals.lines import TABLE, TEXT, Rule, check
+from infogain.evals.run_lines import TABLE, TEXT, Rule, check
 from infogain.options import Plain
 
 LOG = logging.getLogger("infogain")
