@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -81,3 +86,26 @@ def test_an_output_that_takes_nothing_ends_a_command_quietly() -> None:
     for end, status, said in (("closed", 2, nowhere), ("full", 2, no_space), ("broken", 141, "")):
         expected += "".join(f"{said}{end} {command} {status}\n" for command in ("samplers", "recipe"))
     assert python("-c", ENDS).stderr == expected
+
+
+@pytest.mark.parametrize("command", [("generate", "C24,13,6=31:", "--length", "18"), ("infill", "S1[MASK:15]")])
+def test_what_is_sent_to_a_file_arrives_beside_a_bar_on_a_terminal(command: Sequence[str], tmp_path: Path) -> None:
+    """As a person would redirect it: only the error stream is a terminal."""
+    here, there = pty.openpty()
+    reader = threading.Thread(target=lambda: list(iter(lambda: _read(here), b"")))
+    reader.start()
+    with (tmp_path / "texts.jsonl").open("wb") as file:
+        arguments = [sys.executable, "-m", "infogain", *command, "--sampler", "entropy"]
+        subprocess.run(arguments, stdout=file, stderr=there, timeout=120, check=True)
+    os.close(there)
+    reader.join()
+    os.close(here)
+    (line,) = (tmp_path / "texts.jsonl").read_text().splitlines()
+    assert json.loads(line)["number"] == 0
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the other side is closed
+        return b""

@@ -52,10 +52,10 @@ class Label(ProgressColumn):
 
 
 def bar(*columns: ProgressColumn, console: Console | None = None) -> Progress:
-    """To be entered; it goes when it is left."""
+    """To be entered; it goes when it is left. Output goes where it was sent: rich would print it beside the bar."""
     console = console or Terminal(stderr=True)
     if console.is_terminal:
-        return Progress(*columns, console=console, transient=True)
+        return Progress(*columns, console=console, transient=True, redirect_stdout=False)
     return Lines(*columns, console=console)
 
 
