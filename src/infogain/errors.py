@@ -46,12 +46,26 @@ class OptionError(InputError):
     """An option outside its range, or one that does not belong where it was set."""
 
 
+# What other libraries call our options.
+ELSEWHERE = {
+    "temperature": "tau_token",
+    "max_new_tokens": "length",
+    "max_tokens": "length",
+    "max_length": "length",
+    "num_beams": "width",
+    "block_size": "block",
+    "block_length": "block",
+    "gen_length": "length",
+}
+
+
 class UnknownName(OptionError):
     """A name nobody registered."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], note: str = "") -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        near = [ours for ours in (ELSEWHERE.get(name),) if ours in known]
+        near = near or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         guess = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}{note}.{guess} Available: {', '.join(known) or 'none'}.")
 

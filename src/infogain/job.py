@@ -59,6 +59,7 @@ def completions(
     system: str | None = None,
 ) -> Job:
     """Each prompt followed by `length` masks: one number, or one per prompt; unset: 256, or what the context leaves."""
+    _check_model(model)
     tokenizer, mask_id = model.tokenizer, model.model.mask_id
     chat = tokenizer.chats if chat is None else chat
     if system is not None and not chat:
@@ -73,6 +74,14 @@ def completions(
     after = [] if chat else tokenizer.frame[1]
     lengths = _lengths([len(row) + len(after) for row in before], length, context_of(model))
     return Job(prompts, [row + after for row in Canvas.from_prompts(before, lengths, mask_id).rows()])
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, TextModel):
+        raise InputError(
+            f"texts need a model with its tokenizer, as infogain.load returns them or infogain.TextModel(model, "
+            f"tokenizer) puts them together; got {type(model).__name__}. Token ids are for infogain.decode."
+        )
 
 
 def context_of(model: TextModel) -> int | None:
@@ -136,6 +145,7 @@ def infills(model: TextModel, texts: Sequence[str]) -> Job:
 
     Where a token holds the space before its word, one space that stands before a hole is left out: the model writes it.
     """
+    _check_model(model)
     if wrong := [text for text in texts if not isinstance(text, str)]:
         raise InputError(f"a text to fill must be a string; got {wrong[0]!r:.80}.")
     warn_of_unknown(model.tokenizer, (part for text in texts for part in MARKER.sub("\0", text).split("\0")))

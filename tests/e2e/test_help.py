@@ -8,7 +8,7 @@ import pytest
 from infogain.cli import main
 from infogain.options import fields
 from infogain.samplers import SAMPLERS
-from tests.e2e.test_cli import ok
+from tests.e2e.test_cli import ok, run
 
 
 @pytest.mark.parametrize("columns", [50, 60, 80, 120])
@@ -44,3 +44,10 @@ def test_a_samplers_defaults_are_those_it_has(name: str) -> None:
     for field in fields(SAMPLERS[name]).values():
         if "unset" not in field.metadata["help"]:
             assert f"{field.metadata['help']}; unset: {field.default}".replace("- ", "-") in text
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("--temperature", "--tau-token"), ("--max-new-tokens", "--length")])
+def test_options_are_suggested_by_what_other_libraries_call_them(theirs: str, ours: str) -> None:
+    result = run("generate", "C1,2,3=6:", theirs, "1")
+    assert result.exit_code == 2
+    assert f"Did you mean {ours}?" in result.stderr

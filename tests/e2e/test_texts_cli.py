@@ -189,7 +189,7 @@ def test_a_line_that_was_cut_short_is_decoded_again(tmp_path: Path) -> None:
     [
         (["--seed", 1], "the seed was"),
         (["--sampler", "margin"], "recipe.sampler.name was 'entropy' and is 'margin' now"),
-        (["--length", 7], "the input was"),
+        (["--length", 7], "of text 0 the length, the chat template or the system message is another now"),
         (["--stop", "9"], "the stop was [] and is ['9'] now"),
         (["--ignore-eos"], "recipe.eos_ids was"),
         (["--cache", "dual"], "provenance.cache was 'none' and is 'dual' now"),

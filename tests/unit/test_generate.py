@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 from torch import Tensor
 
 import infogain
-from infogain import ContextError, InputError, NumericsError, Recipe, StepEvent, TextModel, TokensPerStep
+from infogain import ContextError, InputError, NumericsError, Recipe, StepEvent, TextModel, TokensPerStep, UnknownName
 from infogain.alphabet import fingerprint_of
 from infogain.generate import settle, stream
 from infogain.models import FullCanvas
@@ -308,3 +308,14 @@ def test_stop_strings_end_the_copies_of_best_of_n_each_at_its_own_block() -> Non
     )[0]
     assert (text.text, text.finish, text.committed) == (" the cat", "stop", 12)
     assert {total for _, total in done} == {60}, "three copies of twenty"
+
+
+def test_options_are_suggested_by_what_other_libraries_call_them() -> None:
+    for theirs, ours in (("temperature", "tau_token"), ("max_new_tokens", "length")):
+        with pytest.raises(UnknownName, match=f"Did you mean '{ours}'"):
+            infogain.generate(parrot("abc"), "a", **cast("Any", {theirs: 1}))
+
+
+def test_a_model_without_its_tokenizer_is_told_so() -> None:
+    with pytest.raises(InputError, match=r"texts need a model with its tokenizer, .* got FullCanvas"):
+        infogain.generate(parrot("abc").model, "a")  # type: ignore[arg-type]

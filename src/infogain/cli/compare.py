@@ -79,6 +79,8 @@ def compare(
     console = Terminal()
     console.print(*side_by_side(outcomes, console.width), sep="\n")
     console.print(costs(outcomes, console.width))
+    if len({text.committed for _, text, _ in outcomes}) > 1:
+        console.print("H̃ is a sum over the tokens written, and not equally many were: here it compares nothing.")
     if out:
         lines = [{**text.plain(), "seconds": seconds} for _, text, seconds in outcomes]
         out.write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -48,9 +48,10 @@ def generate(
 ) -> None:
     """Complete prompts.
 
-    On a terminal the texts are printed; into a file or a pipe goes a JSON line per prompt, as soon as it is done:
-    the text, its tokens and the step that wrote each, H̃, forwards, token-forwards, the seed and the recipe. A JSON
-    prompt may say its own "length", "seed" and "id", which its line carries.
+    On a terminal the texts are printed; into a file or a pipe goes a JSON line per prompt, in the order they are
+    done (its "number" counts prompts from 0): the text, its tokens and the step that wrote each, H̃, forwards,
+    token-forwards, the seed and the recipe. A JSON prompt may say its own "length", "seed" and "id", which its line
+    carries.
 
     \b
     Examples:

@@ -14,10 +14,11 @@ from click.exceptions import Exit
 
 from infogain import startup
 from infogain.bench.memory import is_lack
+from infogain.cli.flags import dashed
 from infogain.cli.interrupt import on_interrupt
 from infogain.cli.prompts import is_text
 from infogain.cli.terminal import harmless, say
-from infogain.errors import InfoGainError
+from infogain.errors import ELSEWHERE, InfoGainError
 
 FEWER = "Ask for less at once: a smaller --batch-size, --n, --count or --length, or a --ceiling."
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells have it
@@ -57,6 +58,10 @@ class CleanGroup(click.Group):
                 # for the user, who need not know where in our code it was given
                 warnings.showwarning = lambda message, *_, **__: say(f"note: {message}", err=True)
                 return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if ours := ELSEWHERE.get(error.option_name.removeprefix("--").replace("-", "_")):
+                raise click.UsageError(f"{error.message} Did you mean {dashed(ours)}?", error.ctx) from error
+            raise
         except InfoGainError as error:
             raise CleanError(" ".join(str(error).split())) from error
         except BrokenPipeError:  # the reader went away, as in `| head`: nothing is wrong, and nothing can be said

@@ -14,6 +14,7 @@ from infogain.evals.compare import flat
 from infogain.options import Plain
 
 BEGINNING = b'{"number": '  # of every line
+CHANGED = {"input": "length, the chat template or the system message is another now"}  # in words, for it is a hash
 ABOUT = ("number", "id", "prompt", "input", "seed", "stop", "recipe", "provenance")  # what decides the rest of a line
 
 
@@ -64,7 +65,7 @@ class TextFile:
         for name in {**there, **now}:
             if there.get(name) != now.get(name):
                 was, wanted = there.get(name, "unset"), now.get(name, "unset")
-                changed = f"{name} was {was!r:.60} and is {wanted!r:.60} now"
+                changed = CHANGED.get(name, f"{name} was {was!r:.60} and is {wanted!r:.60} now")
                 raise would_be_lost(self.path, f"of text {number} the {changed}")
 
 

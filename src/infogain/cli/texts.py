@@ -23,6 +23,7 @@ from infogain.cli.progress import watch
 from infogain.cli.prompts import Asked
 from infogain.cli.terminal import Terminal, say, write
 from infogain.cli.textfile import TextFile, json_line
+from infogain.errors import InputError
 from infogain.evals.runs import hash_of
 from infogain.generate import Generation, decode_job
 from infogain.job import Job
@@ -99,6 +100,8 @@ class Target:
 
     def check(self, count: int) -> None:
         """Find out before a model is loaded what cannot be written, or would be lost."""
+        if str(self.out) == "-":
+            raise InputError("--out takes the name of a file; JSON lines go to a pipe without it. Drop it.")
         check_folder_of(self.out)
         held = self.file.lines() if self.file else {}
         begun = self.file is not None and self.file.path.exists()

@@ -45,8 +45,8 @@ def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, overwrite: 
     page = viewer.page(list(zip(_titles(paths), traces, strict=True)))
     out.write_text(page, encoding="utf-8")
     say(f"page → {out}")
-    if show:
-        webbrowser.open(out.resolve().as_uri())
+    if show and not webbrowser.open(out.resolve().as_uri()):
+        say("no browser was found to open it in", err=True)
 
 
 def _load(path: Path, toy: str | None) -> Trace:

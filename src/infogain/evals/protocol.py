@@ -25,8 +25,8 @@ class Protocol(Options):
         super().__post_init__()
         if (self.style == "infill") != (self.length is None):
             raise OptionError(
-                f"protocol: a text with holes has no length, all others have one; got style {self.style!r} and "
-                f"length {self.length}."
+                f"protocol: a text with holes (style infill) has no length, all others have one; got style "
+                f"{self.style!r} and length {self.length}. {'Drop' if self.length else 'Give'} --length."
             )
 
     def plain(self) -> Plain:
