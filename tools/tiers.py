@@ -47,7 +47,10 @@ TIERS: dict[str, Callable[[], str | None]] = {
 }
 
 
-def main(name: str) -> None:
+def main(*names: str) -> None:
+    if len(names) != 1 or names[0] not in TIERS:
+        sys.exit(f"tiers.py takes one of {', '.join(TIERS)}; got {' '.join(names) or 'none'}.")
+    (name,) = names
     absent = TIERS[name]()
     if absent:
         print(f"{name}: {absent}; nothing of it was tested")

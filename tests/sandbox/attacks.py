@@ -37,7 +37,7 @@ ATTACKS = {
         "import os\ntry:\n while True: os.write(2, b'x' * 100_000)\nexcept OSError: pass\n" + RIGHT,
         "output",
     ),
-    "a result without end": ("def double(x): return 'x' * 300_000_000", "ended"),
+    "a result without end": ("def double(x): return 'x' * 300_000_000", "memory"),
     "a result within itself": ("def double(x):\n a = []; a.append(a); return a", "failed"),
     "a file of 1 GB": (
         "with open('big', 'wb') as file:\n for _ in range(1024): file.write(bytes(1 << 20))\n" + RIGHT,
@@ -92,10 +92,12 @@ ATTACKS = {
     ),
     "answers with a million handles": (
         "def double(x): return [object() for _ in range(1_000_000)]",
-        "failed",
+        "memory",
     ),
-    "a number without end": ("def double(x): return 1 << 10 ** 9", "failed"),
-    "a text that grows when read": ("def double(x): return ['\\0' * 1_000_000] * 100", "ended"),
+    "a number without end": ("def double(x): return 1 << 10 ** 9", "memory"),
+    "a text that grows when read": ("def double(x): return ['\\0' * 1_000_000] * 100", "memory"),
+    "more text than can be sent": ("def double(x): return 'x' * 20_000_000", "memory"),
+    "an error without end": ("def double(x): raise ValueError('x' * 150_000_000)", "failed"),
     "hides in threads": (
         "import threading\ndef run():\n while True: pass\nfor _ in range(5): threading.Thread(target=run).start()\n"
         "while True: pass",

@@ -10,7 +10,7 @@ NEW_NS, NEW_UTS, NEW_IPC = 0x00020000, 0x04000000, 0x08000000
 NEW_USER, NEW_PID, NEW_NET = 0x10000000, 0x20000000, 0x40000000
 NO_SUID, NO_DEV, NO_EXEC, BIND, REC, PRIVATE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x40000
 
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 36, 38
 SECCOMP_MODE_FILTER = 2
 JOIN_SESSION_KEYRING = 1
 SIGKILL = 9
@@ -56,6 +56,11 @@ def enter_root(path: str) -> None:
 
 def die_with_parent() -> None:
     _control("end with the parent", PR_SET_PDEATHSIG, SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant that loses its own, so that its time can be asked for."""
+    _control("adopt orphans", PR_SET_CHILD_SUBREAPER, 1)
 
 
 def hide_memory() -> None:

@@ -25,6 +25,8 @@ def main(parent: str, time_limit: str, patience: str, memory_mb: str, walled: st
         printed, prints = _new_output()
         if walled:
             walls.enter()
+        else:
+            kernel.adopt_orphans()
         walls.limit(int(memory_mb))
     except OSError as error:
         say(1, "refused", str(error.strerror or error))

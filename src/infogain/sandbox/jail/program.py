@@ -9,8 +9,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .story import tell
-from .wire import Line, Silence, pack, unpack
+from .story import TAIL, tell
+from .wire import LONGEST, Line, Silence, encode, pack, unpack
 
 NAME = "program"
 FILE = f"{NAME}.py"
@@ -25,7 +25,7 @@ def serve(line: Line) -> NoReturn:
     source = line.receive()
     answer = _attempt(lambda: _names(_run(source)), kept, source)
     while os.getpid() == me:  # a child that the program forked has nothing to say
-        line.send(answer)
+        line.write(answer)
         try:
             question = line.receive()
         except Silence:
@@ -57,13 +57,18 @@ def _answer(question: Any, kept: dict[int, object]) -> object:
     return target(*args, **named)
 
 
-def _attempt(work: Callable[[], object], kept: dict[int, object], source: str) -> list[object]:
+def _attempt(work: Callable[[], object], kept: dict[int, object], source: str) -> bytes:
+    """The message that says what came of it. What is too large to be said is too much memory, wherever that shows."""
+
     def keep(value: object) -> int:
         kept[id(value)] = value  # and alive, so that its number stays its own
         return id(value)
 
     try:
-        return ["value", pack(work(), keep)]
+        message = encode(["value", pack(work(), keep)])
+        if len(message) > LONGEST:
+            raise MemoryError(f"a result may take {LONGEST} bytes as JSON; this one takes {len(message)}")
+        return message
     except BaseException as error:
         known = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
-        return ["raise", known.__name__, str(error), tell(error, FILE, source)]
+        return encode(["raise", known.__name__, str(error)[:TAIL], tell(error, FILE, source)])

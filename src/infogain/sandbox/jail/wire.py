@@ -27,7 +27,10 @@ class Line:
         self.reads, self.writes, self.arrived = reads, writes, bytearray()
 
     def send(self, message: object) -> None:
-        data = memoryview(json.dumps(message).encode() + b"\n")
+        self.write(encode(message))
+
+    def write(self, encoded: bytes) -> None:
+        data = memoryview(encoded)
         while data:
             data = data[os.write(self.writes, data) :]
 
@@ -49,6 +52,10 @@ class Line:
         line = bytes(self.arrived[:end])
         del self.arrived[: end + 1]
         return line
+
+
+def encode(message: object) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 def pack(value: object, handle: Callable[[object], int]) -> object:
