@@ -349,7 +349,8 @@ def test_countdown_joins_no_numbers_over_a_space_and_knows_every_sign() -> None:
     task = load_task("countdown")
     assert not task.score(Item("0", "12,3,5,20", ""), "1 2+3=15,15+5=20").right
     assert task.score(Item("0", "12,3,5,20", ""), "12+3=15,15+5=20").right
-    assert task.score(Item("0", "6,3,20,40", ""), "6÷3=2;2·20=40") == Score(True, "6/3=2,2*20=40")
+    for times in "·⋅∗×*":
+        assert task.score(Item("0", "6,3,20,40", ""), f"6÷3=2;2{times}20=40") == Score(True, "6/3=2,2*20=40")
 
 
 def test_countdown_of_more_numbers_joins_any_two() -> None:
@@ -411,6 +412,25 @@ def test_a_countdown_canvas_with_a_right_answer_to_other_givens_is_wrong(given: 
     assert task.score(item, f"C24,13,6=31:{answer}".ljust(30, "~")).right
     assert task.score(item, f"So {answer}").right
     assert not task.score(item, f"{given}{answer}".ljust(30, "~")).right
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name.startswith("zoo:")])
+def test_what_was_asked_for_as_a_canvas_is_judged_as_one_and_a_short_or_long_one_is_wrong(name: str) -> None:
+    task = load_task(name)
+    for item in task.items()[1][:20]:
+        solution = item.extra["solution"]
+        for text, right in ((solution, True), (solution[:-1], False), (solution + "~", False), ("", False)):
+            assert task.score(item, text).right is right, text
+            assert [score.right for score in task.scores([(item, text)], "infill")] == [right], text
+
+
+@pytest.mark.parametrize("text", ["X11,99,7=88:13-6=7,24+7=31    ", "C24,13,6=31:13-6=7,24+7=31   ", "13-6=7,24+7=31"])
+def test_a_right_answer_on_another_canvas_is_wrong(text: str) -> None:
+    task = load_task("zoo:countdown")
+    item = task.items()[1][0]
+    assert [score.right for score in task.scores([(item, text)], "infill")] == [False]
+    assert task.score(item, text).right is (text == "13-6=7,24+7=31")  # a reply, where nobody says how it was asked
+    assert [score.right for score in task.scores([(item, "13-6=7\n24+7=31")], "chat")] == [True]
 
 
 def test_a_task_is_registered_once() -> None:

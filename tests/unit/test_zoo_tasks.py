@@ -285,10 +285,10 @@ def test_a_canvas_with_a_strange_character_is_wrong(task: Task) -> None:
 def test_a_canvas_stays_one_whatever_is_changed_and_a_reply_is_none(task: Task) -> None:
     for problem in drawn(task, "train", 10):
         for column, old in enumerate(problem.canvas):
-            assert is_canvas(problem.canvas, problem.solution[:column] + "?" + problem.solution[column + 1 :]), old
-        assert is_canvas(problem.canvas, problem.canvas)
-        assert not any(is_canvas(problem.canvas, reply) for reply in CHATS[task.name])
-        assert not is_canvas(problem.canvas, CHATS[task.name][0].ljust(task.width, "."))
+            assert is_canvas(problem, problem.solution[:column] + "?" + problem.solution[column + 1 :]), old
+        assert is_canvas(problem, problem.canvas)
+        assert not any(is_canvas(problem, reply) for reply in CHATS[task.name])
+        assert not is_canvas(problem, CHATS[task.name][0].ljust(task.width, "."))
 
 
 REPLY = Problem("", "C15,44,79=50:".ljust(30, MASK), "")
@@ -299,7 +299,9 @@ def test_countdown_reads_steps_as_people_write_them(reply: str, right: bool) -> 
     assert load_task("countdown").check_chat(REPLY, reply) is right
 
 
-@pytest.mark.parametrize("reply", ["6÷3=2;2·20=40", "6/3=2\n2×20=40", r"6 \div 3 = 2, 2 \cdot 20 = 40"])
+@pytest.mark.parametrize(
+    "reply", ["6÷3=2;2·20=40", "6÷3=2;2⋅20=40", "6÷3=2;2∗20=40", "6/3=2\n2×20=40", r"6 \div 3 = 2, 2 \cdot 20 = 40"]
+)
 def test_countdown_knows_every_sign(reply: str) -> None:
     problem = Problem("", "C6,3,20=40:".ljust(30, MASK), "")
     assert load_task("countdown").check_chat(problem, reply)

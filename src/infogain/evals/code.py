@@ -30,7 +30,7 @@ class CodeTask(Task):
     def score(self, item: Item, text: str) -> Score:
         return self.scores([(item, text)])[0]
 
-    def scores(self, given: Sequence[tuple[Item, str]]) -> list[Score]:
+    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[Score]:
         """All at once, as many as this process may use cores."""
         from infogain.sandbox import run_many
 

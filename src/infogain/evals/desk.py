@@ -27,6 +27,7 @@ class Desk:
 
     task: Task
     items: list[Item]
+    style: str  # in which they were asked
     recipe: str  # its hash
     run: Run
     add: Callable[[Plain], None]
@@ -37,7 +38,8 @@ class Desk:
         """Score and write what waits."""
         if not self.waiting:
             return
-        scores = self.task.scores([(self.items[came.item], came.text.text) for came in self.waiting])
+        given = [(self.items[came.item], came.text.text) for came in self.waiting]
+        scores = self.task.scores(given, self.style)
         for came, score in zip(self.waiting, scores, strict=True):
             line = self._line(came, score)
             self.add(line)

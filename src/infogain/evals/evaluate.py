@@ -179,7 +179,7 @@ def evaluate(
     with run.writing(plan.about) as add:
         done = run.done()
         for piece in plan.pieces(batch_size, done):
-            desk = Desk(plan.task, plan.items, plan.about["recipe_hash"], run, add)
+            desk = Desk(plan.task, plan.items, plan.protocol.style, plan.about["recipe_hash"], run, add)
             for came in _decode(plan, piece, batch_size, traces, observe, desk.settle):
                 if (plan.items[came.item].id, came.seed) not in done:
                     desk.waiting.append(came)

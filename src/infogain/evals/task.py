@@ -61,8 +61,8 @@ class Task(ABC):
     @abstractmethod
     def score(self, item: Item, text: str) -> Score: ...
 
-    def scores(self, given: Sequence[tuple[Item, str]]) -> list[Score]:
-        """Of several texts."""
+    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[Score]:
+        """Of several texts that were asked for in this style."""
         return [self.score(item, text) for item, text in given]
 
     def chat(self, question: str) -> str:

@@ -49,12 +49,21 @@ class ZooTask(Task):
     def lead(self, question: str) -> str:
         return f"{question}\n"
 
+    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[Score]:
+        """What was asked for as a canvas is one, whatever it looks like."""
+        if style == "infill":
+            return [self._score_canvas(problem_of(item), text) for item, text in given]
+        return super().scores(given, style)
+
     def score(self, item: Item, text: str) -> Score:
-        """A canvas is told by its shape, and one with other givens is not read as a chat."""
+        """A canvas is told by how it begins, and one with other givens is not read as a chat."""
         problem = problem_of(item)
-        if is_canvas(problem.canvas, text):
-            return Score(self.kind.check(problem, text), problem.answer(text))
+        if is_canvas(problem, text):
+            return self._score_canvas(problem, text)
         return Score(self.kind.check_chat(problem, text), text.strip() or None)
+
+    def _score_canvas(self, problem: Problem, text: str) -> Score:
+        return Score(self.kind.check(problem, text), problem.answer(text))
 
 
 def item_of(name: str, problem: Problem) -> Item:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -105,7 +106,20 @@ def fits(canvas: str, text: str) -> bool:
     )
 
 
-def is_canvas(canvas: str, text: str) -> bool:
-    """Is the text such a canvas, right or wrong? It is as wide, and has marks of a canvas or most of the givens."""
-    kept = [new == old for old, new in zip(canvas, text, strict=False) if old != MASK]
-    return len(canvas) == len(text) and (2 * sum(kept) >= len(kept) or not {EOS, MASK}.isdisjoint(text))
+def is_canvas(problem: Problem, text: str) -> bool:
+    """Is the text a canvas of this task, right or wrong?
+
+    It is one line that begins as one, that kept half of what was given, or that is as wide and has a canvas's marks.
+    """
+    kept = [new == old for old, new in zip(problem.canvas, text, strict=False) if old != MASK]
+    marked = len(text) == len(problem.canvas) and not {EOS, MASK}.isdisjoint(text)
+    like = re.match(beginning(problem), text) is not None or 2 * sum(kept) >= max(1, len(kept)) or marked
+    return like and "\n" not in text
+
+
+def beginning(problem: Problem) -> str:
+    """A pattern of what is given before the first mask, and of that column: any tag, number or word for each of its."""
+    parts = re.findall("([0-9_]+)|([a-z]+)|(.)", problem.canvas[1 : len(problem.prompt) + 1])
+    return "[A-Z]" + "".join(
+        "[0-9_]+" if number else "[a-z]+" if word else re.escape(sign) for number, word, sign in parts
+    )

@@ -15,10 +15,19 @@ NUMBER, SIGN = "(0|[1-9][0-9]*)", "([-+*/])"
 STEP = f"{NUMBER}{SIGN}{NUMBER}={NUMBER}"
 
 # Steps as people write them: with spaces and other signs; a comma, semicolon or line end between two.
-WRITTEN = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", r"\times": "*", r"\cdot": "*", r"\div": "/", "$": " "}
+WRITTEN = {
+    **dict.fromkeys("−–", "-"),
+    **dict.fromkeys(["×", "·", "⋅", "∗", r"\times", r"\cdot"], "*"),
+    **dict.fromkeys(["÷", r"\div"], "/"),
+    "$": " ",
+}
 SPACED = re.compile(r"[^\S\n]*".join([NUMBER, SIGN, NUMBER, "=", NUMBER]))
-BEFORE = r"(?<![0-9.])(?<![0-9][-+*/=])(?<![0-9][-+*/=] )(?<![0-9] [-+*/=] )"  # 5 + 44-15=29 is another step
-AFTER = r"(?![0-9]|\.[0-9]| ?[-+*/=] ?[0-9])"
+# 5 + 44-15=29 is another step; -44, 1,044, 50e3 and 50,000 are other numbers. But "- 44" begins a list, "**44" bold.
+BEFORE = (
+    r"(?<![0-9.-])(?<![0-9][-+*/=^eE])(?<![0-9]\*\*)(?<![0-9][-+*/=^] )(?<![0-9] [-+*/=^] )"
+    r"(?!(?<=[0-9],)[0-9]{3}(?![0-9]))"
+)
+AFTER = r"(?![0-9]|\.[0-9]|,[0-9]{3}(?![0-9])|[eE][-+]?[0-9]| ?[-+*/=^]+ ?[0-9])"
 RUN = re.compile(rf"{BEFORE}{SPACED.pattern}(?:[^\S\n]*[,;\n][,;\s]*{SPACED.pattern})*{AFTER}")
 
 Step = tuple[str, ...]  # a number, a sign, a number, the result
