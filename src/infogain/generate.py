@@ -189,10 +189,10 @@ def settle(recipe: Recipe, model: TextModel, stop_at_eos: bool = True, whole: bo
     The ids that end a text: the checkpoint's, or none at all.
     """
     block = (0 if whole else BLOCK) if recipe.block is None else recipe.block
-    eos_ids = (recipe.eos_ids or model.tokenizer.eos_ids) if stop_at_eos else ()
+    ends = model.tokenizer.eos_ids if recipe.eos_ids is None else recipe.eos_ids
     if recipe.block is None or block == 0:
         block = model.model.attention_block or block
-    return replace(recipe, block=block, eos_ids=eos_ids)
+    return replace(recipe, block=block, eos_ids=ends if stop_at_eos else ())
 
 
 def as_stops(stop: str | Sequence[str]) -> list[str]:

@@ -65,7 +65,7 @@ class Lane:
         if self.at_once is not None and (not isinstance(self.at_once, int) or self.at_once < 1):
             raise InputError(f"at_once must be a whole number of at least 1, or unset; got {self.at_once!r}.")
         recipe.sampler.check(vocab_size)
-        if wrong := [eos for eos in recipe.eos_ids if eos >= vocab_size or eos == mask_id]:
+        if wrong := [eos for eos in recipe.eos_ids or () if eos >= vocab_size or eos == mask_id]:
             raise OptionError(
                 f"eos_ids must be below the vocabulary of {vocab_size} and not the mask id {mask_id}; got {wrong[0]}."
             )

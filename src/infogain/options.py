@@ -59,6 +59,8 @@ def accepted(kind: type, name: str) -> tuple[type, ...]:
 
 
 def _check_type(owner: str, field: dataclasses.Field[Any], value: Any, kinds: tuple[type, ...]) -> Any:
+    if value is None and type(None) in kinds:
+        return None
     if typing.get_origin(kinds[0]) is tuple:
         return _check_ids(owner, field, value)
     if isinstance(value, bool) and bool not in kinds:
@@ -79,8 +81,8 @@ def _is_finite(value: float) -> bool:
 
 
 def _check_ids(owner: str, field: dataclasses.Field[Any], value: Any) -> tuple[int, ...]:
-    """Several whole numbers; one alone and none at all may be written without brackets."""
-    several = () if value is None else (value,) if isinstance(value, int) else value
+    """Several whole numbers; one alone may be written without brackets."""
+    several = (value,) if isinstance(value, int) else value
     if not isinstance(several, list | tuple) or any(isinstance(x, bool) or not isinstance(x, int) for x in several):
         raise OptionError(f"{owner}: {field.name} must be a list of whole numbers; got {value!r}.")
     return tuple(several)
@@ -206,7 +208,7 @@ class Registry(Generic[T]):
 
 
 def plain(value: Options) -> Plain:
-    """A policy as a plain table: `parse` of it gives the value back. Unset options (None, an empty list) are left out.
+    """A policy as a plain table: `parse` of it gives the value back. Unset options (None) are left out.
 
     A class nobody registered is told by where it stands: it must not pass for the one it derives from.
     """
@@ -215,7 +217,7 @@ def plain(value: Options) -> Plain:
     for name in fields(type(value)):
         entry = getattr(value, name)
         if isinstance(entry, tuple):
-            entry = list(entry) or None
+            entry = list(entry)
         if entry is not None:
             table[name] = plain(entry) if isinstance(entry, Options) else entry
     return table

@@ -11,6 +11,7 @@ from infogain.options import MOST, Options, Plain, fields, option, plain
 from infogain.samplers import SAMPLERS, Sampler
 from infogain.schedule import SCHEDULES, Schedule, TokensPerStep
 
+EOS_HELP = "stop after a block that holds one of these tokens; for texts unset: the tokenizer's, otherwise unset: none"
 BLOCK_HELP = "columns decoded together; 0: all of them; for texts unset: 16, otherwise unset: all of them (global)"
 
 
@@ -22,7 +23,7 @@ class Recipe(Options):
     schedule: Schedule = option(TokensPerStep(), "how many tokens each step commits")
     block: int | None = option(None, BLOCK_HELP, low=0, high=MOST)
     order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))
-    eos_ids: tuple[int, ...] = option((), "stop after a block that holds one of these tokens; unset: none", low=0)
+    eos_ids: tuple[int, ...] | None = option(None, EOS_HELP, low=0)
     seed: int = option(0, "one seed for the decode; rows get their own from it", low=-(2**63), high=2**63 - 1)
 
     def __post_init__(self) -> None:

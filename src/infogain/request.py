@@ -81,7 +81,7 @@ def read(requests: Sequence[Request], recipe: Recipe, device: torch.device, call
     masked = generated & (canvas.tokens == canvas.mask_id)
     skipped = masked & upload([h.complete for h, _ in best], device).bool()[:, None]
     result = Result(
-        tokens=torch.where(skipped, (*recipe.eos_ids, PAD)[0], canvas.tokens),
+        tokens=torch.where(skipped, (*(recipe.eos_ids or ()), PAD)[0], canvas.tokens),
         length=began.length,
         generated=generated,
         skipped=skipped,

@@ -58,7 +58,7 @@ class Run:
 
     def rule_out(self, never: Sequence[int]) -> None:
         """These ids are not predicted in this lane, but for those that end its texts."""
-        left = sorted(set(never) - set(self.lane.recipe.eos_ids))
+        left = sorted(set(never) - set(self.lane.recipe.eos_ids or ()))
         self.never = upload(left, self.device) if left else None
 
     @property

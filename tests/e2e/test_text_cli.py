@@ -183,7 +183,7 @@ def test_ignoring_eos_wins_over_a_recipe(folders: dict[str, Path], tmp_path: Pat
     (tmp_path / "r.toml").write_text("block = 2\neos_ids = [5, 6]\n")
     flags = ["-m", folders["llada"], "--length", 4, "--recipe", tmp_path / "r.toml"]
     assert lines(ok("generate", "hi", *flags))[0]["recipe"]["eos_ids"] == [5, 6]
-    assert "eos_ids" not in lines(ok("generate", "hi", *flags, "--ignore-eos"))[0]["recipe"]
+    assert lines(ok("generate", "hi", *flags, "--ignore-eos"))[0]["recipe"]["eos_ids"] == []
 
 
 def test_help_tells_what_unset_means() -> None:

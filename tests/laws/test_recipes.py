@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import infogain
 from infogain import InputError, OptionError, Recipe, TextModel, UnknownName, resolve
 from infogain.cli.model import Source
+from infogain.config import dump_recipe
 from infogain.evals.runs import list_runs
 from infogain.generate import BLOCK
 from infogain.models.backbone import random_backbone
@@ -239,3 +241,22 @@ def test_planning_is_one_block_wherever_its_recipe_is_used(loaded: TextModel) ->
     text = line("generate", PROMPT, "--length", LENGTH, "--recipe", "info-gain-planning", "-k", 5)
     assert text["recipe"]["block"] == 0
     assert text["forwards"] == 4, "20 columns, five a step, opened once"
+
+
+def test_a_text_that_ends_nowhere_comes_out_again_from_its_recipe() -> None:
+    """An empty list of ends is none; only where it is unset are they the tokenizer's."""
+    model = infogain.load("zoo:tiny-reason", device="cpu")
+    asked = {"length": 40, "k": 4}
+    on = infogain.generate(model, "C24,13,6=31:", "entropy", stop_at_eos=False, **asked)[0]  # type: ignore[arg-type]
+    assert (on.finish, on.recipe["eos_ids"]) == ("length", [])
+    again = infogain.generate(model, "C24,13,6=31:", on.recipe, length=40)[0]
+    stopped = infogain.generate(model, "C24,13,6=31:", "entropy", **asked)[0]  # type: ignore[arg-type]
+    named = infogain.generate(model, "C24,13,6=31:", "entropy", eos_ids=(), **asked)[0]  # type: ignore[arg-type]
+    assert on.tokens == again.tokens == named.tokens
+    assert stopped.finish == "eos"
+    assert load_back(on.recipe) == Recipe.of(on.recipe)
+
+
+def load_back(table: dict[str, Any]) -> Recipe:
+    """The recipe of a table, by way of a TOML file's text."""
+    return Recipe.of(tomllib.loads(dump_recipe(Recipe.of(table))))

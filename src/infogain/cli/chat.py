@@ -144,7 +144,7 @@ class Talk:
 
             def observe(event: StepEvent) -> None:
                 story.observe(event)
-                live.update(sheet(story, self.model.tokenizer.word, self.recipe.eos_ids), refresh=True)
+                live.update(sheet(story, self.model.tokenizer.word, self.recipe.eos_ids or ()), refresh=True)
 
             _, text = next(decode_job(self.model, job, self.recipe, observe=observe))
         return text
