@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -11,13 +12,23 @@ from infogain.models.base import Denoiser
 from infogain.options import Plain
 from infogain.version import __version__
 
+WORDS = {
+    "model": "{}",
+    "revision": "revision {}",
+    "family": "family {}",
+    "cache": "cache {}",
+    "refresh": "refresh {}",
+    "dtype": "{}",
+    "device": "{}",
+    "engine": "engine {}",
+}
 FROZEN = {"dual": "outside", "prefix": "before"}  # columns of which a cache keeps what it read
 
 
 def provenance(model: Denoiser, name: str | None = None, revision: str | None = None) -> Plain:
     """What tells this model's outputs from those of another, or of the same one loaded in another way.
 
-    name      as it was asked for; unset: the model's class
+    name      as it was asked for; unset: the name the model has of its own, else its class
     revision  of a hub id, where one was asked for
 
     A model says what it is by attributes: family, dtype, cache, refresh, engine_name. One that has none of them reads
@@ -25,7 +36,7 @@ def provenance(model: Denoiser, name: str | None = None, revision: str | None = 
     """
     kind = type(model).__name__
     table = {
-        "model": name or kind,
+        "model": name or getattr(model, "name", None) or kind,
         "revision": revision,
         "family": getattr(model, "family", None) or kind,
         "dtype": _dtype(model),
@@ -41,6 +52,21 @@ def provenance(model: Denoiser, name: str | None = None, revision: str | None = 
 
 def versions() -> Plain:
     return {"infogain": __version__, "torch": str(torch.__version__), "python": platform.python_version()}
+
+
+def in_words(about: Plain | None) -> str:
+    """A provenance as one line for people; empty for an output of before it was kept."""
+    if not about:
+        return ""
+    parts = [form.format(about[name]) for name, form in WORDS.items() if name in about]
+    versions = about.get("versions", {})
+    return ", ".join([*parts, *(f"{name} {versions[name]}" for name in ("infogain", "torch") if name in versions)])
+
+
+def made_with(tables: Iterable[Plain | None]) -> str:
+    """A sentence for a page on all that made it, each said once; empty where nothing is known."""
+    lines = dict.fromkeys(line for table in tables if (line := in_words(table)))
+    return f"Made with {'; and with '.join(lines)}." if lines else ""
 
 
 def approximation(about: Plain) -> str | None:

@@ -139,7 +139,7 @@ class Trace:
             if header["kind"] != "header" or header["version"] != VERSION:
                 raise ValueError(f"the first line is no header of version {VERSION}")
             trace = cls(header["recipe"], header["mask_id"], header["canvas"], words=_words(header.get("words")))
-            trace.provenance = header.get("provenance")
+            trace.provenance = _provenance(header.get("provenance"))
             for line in rest:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]
@@ -160,6 +160,12 @@ def _whole_lines(path: Path) -> list[str]:
 def _words(words: dict[str, str] | None) -> dict[int, str] | None:
     """JSON knows strings as keys only."""
     return None if words is None else {int(token): str(text) for token, text in words.items()}
+
+
+def _provenance(table: Any) -> Plain | None:
+    if table is not None and not (isinstance(table, dict) and isinstance(table.get("versions", {}), dict)):
+        raise TypeError("its provenance is no table")
+    return table
 
 
 def _row(row: Plain) -> Row:

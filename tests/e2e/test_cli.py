@@ -19,6 +19,7 @@ import infogain
 from infogain import Recipe, Trace
 from infogain.cli import main
 from infogain.options import fields
+from infogain.provenance import made_with
 from infogain.samplers import SAMPLERS
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
@@ -307,6 +308,10 @@ def test_the_demo_writes_every_number_it_prints(demo_folder: tuple[Path, str]) -
     for name in ("accuracy", "entropy", "forwards", "token_forwards", "seconds"):
         assert [float(line[name]) for line in table] == [row["numbers"][name] for row in rows]
     assert [line["sampler"] for line in table] == [row["labels"]["sampler"] for row in rows]
+    assert {(line["model"], line["cache"], line["infogain"]) for line in table} == {
+        ("zoo:tiny-reason", "none", infogain.__version__)
+    }
+    assert made_with(record["provenance"]) in (folder / "report.html").read_text()
 
 
 def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path, str]) -> None:

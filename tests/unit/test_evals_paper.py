@@ -155,6 +155,8 @@ def test_differences_are_of_the_papers_own_tasks(monkeypatch: pytest.MonkeyPatch
     assert [row[2] for row in shown.rows] == ["here", "95 %", "paper", "difference"]
     assert shown.rows[3][3:] == ["−33.3", "−1.3", "−9.2", "+1.6", "−34.4", "+4.8", "−12.0", "−38.6"]
     assert not any("stand in" in note for note in notes(found))
+    assert "Made with m, cache dual." in notes(found)
+    assert not any("Made with" in note for note in notes({**found, "provenance": None})), "records of before"
 
 
 def test_an_average_is_compared_only_where_all_columns_are_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import logging
 import subprocess
@@ -14,10 +15,11 @@ import torch
 
 import infogain
 from infogain import Canvas, Trace
+from infogain.evals.page import run_page
 from infogain.evals.runs import Run, list_runs
 from infogain.models.backbone import CACHES, random_backbone
-from infogain.models.toys import load_toy
-from infogain.provenance import approximation, provenance
+from infogain.models.toys import TOYS, load_toy, random_joint
+from infogain.provenance import approximation, in_words, made_with, provenance
 from tests.e2e.test_cli import ok
 from tests.laws.test_backbone import SPECS
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
@@ -64,10 +66,31 @@ def test_what_was_asked_for_is_what_is_told(folders: dict[str, Path]) -> None:
 
 
 def test_a_model_that_nobody_loaded_is_told_by_its_class() -> None:
-    toy = load_toy("parity")
-    assert whole(provenance(toy.model))
-    assert provenance(toy.model)["model"] == "Tabular"
+    bare = random_joint(3, 2)
+    assert whole(provenance(bare))
+    assert provenance(bare)["model"] == "Tabular"
     assert provenance(random_backbone(SPECS["sdar"]))["cache"] == "block-causal"
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_a_toy_is_told_by_its_name(name: str) -> None:
+    table = provenance(load_toy(name).model)
+    assert whole(table)
+    assert (table["model"], table["family"]) == (f"toy:{name}", "Tabular")
+
+
+def test_it_can_be_told_in_one_line() -> None:
+    table = {**provenance(load_toy("parity").model), "cache": "dual", "revision": "main"}
+    said = in_words(table)
+    for word in (
+        *("toy:parity", "revision main", "family Tabular", "cache dual", "refresh 1", "float64", "cpu", "engine eager"),
+        *(f"infogain {infogain.__version__}", f"torch {torch.__version__}"),
+    ):
+        assert word in said.split(", ")
+    assert in_words(None) == in_words({}) == made_with([None, {}]) == ""
+    sorted_ = json.loads(json.dumps(table, sort_keys=True))
+    assert made_with([table, None, sorted_]) == f"Made with {said}."
+    assert made_with([table, {"model": "b"}]) == f"Made with {said}; and with b."
 
 
 # the outputs
@@ -112,7 +135,13 @@ def test_commands_write_it_down(tmp_path: Path) -> None:
     told += [json.loads((tmp_path / name).read_text())["provenance"] for name in ("drift.json", "toy.json")]
     assert all(map(whole, told))
     assert [table["cache"] for table in told] == ["dual", "dual", "dual", "none"]
-    assert {table["model"] for table in told} == {ZOO, "Tabular"}
+    assert {table["model"] for table in told} == {ZOO, "toy:parity"}
+
+
+def test_a_comparison_says_below_its_table_what_ran() -> None:
+    shown = ok("compare", "C24,13,6=31:", "--length", 2, "--samplers", "ar", "--cache", "prefix", "--device", "cpu")
+    below = " ".join(shown.split("seconds")[1].split())
+    assert below.endswith(in_words(infogain.load(ZOO, cache="prefix", device="cpu").provenance))
 
 
 def test_a_default_and_its_name_are_one_run(tmp_path: Path) -> None:
@@ -123,6 +152,7 @@ def test_a_default_and_its_name_are_one_run(tmp_path: Path) -> None:
     model = run.about["model"]
     assert (model["cache"], model["dtype"], model["refresh"]) == ("none", "float32", 1)
     assert whole(run.about["provenance"])
+    assert html.escape(made_with([run.about["provenance"]])) in run_page(run, run.items())
     listed = ok("results", run.name, "--runs", tmp_path, env={"COLUMNS": "200"})
     assert "none" in listed
     assert Run(run.folder).items()

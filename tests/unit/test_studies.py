@@ -14,6 +14,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+import infogain
 from infogain import InputError, UnknownName, samplers
 from infogain.cli import main
 from infogain.evals import numbers
@@ -80,18 +81,26 @@ def test_a_study_leaves_its_files(out: Path, folder: Path, name: str) -> None:
     assert all(len(row) == len(grid["columns"]) for grid in record["tables"] for row in grid["rows"])
     rows = list(csv.reader((out / f"{name}.csv").read_text().splitlines()))
     assert len(rows) == len(record["rows"]) + 1
+    assert len(set(rows[0])) == len(rows[0])
+    signed = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+    decoded = [row["cell"]["kind"] in ("decode", "trace") for row in record["rows"]]
+    assert all(row["device"] for row in signed)
+    for row, is_of_the_model in zip(signed, decoded, strict=True):
+        made = (row["model"], row["cache"], row["dtype"], row["infogain"])
+        assert not is_of_the_model or made == (str(folder), "none", "float32", infogain.__version__)
     assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     svg = ElementTree.parse(out / f"{name}.svg").getroot()
     styles = [node.text or "" for node in svg.iter("{http://www.w3.org/2000/svg}style")]
     assert any("prefers-color-scheme: dark" in style for style in styles), "it turns dark with the page around it"
 
 
-def test_the_report_holds_every_study_and_fetches_nothing(out: Path) -> None:
+def test_the_report_holds_every_study_and_fetches_nothing(out: Path, folder: Path) -> None:
     page = (out / "report.html").read_text()
     assert "http" not in page
     assert page.count("<figure>") == len(STUDIES)
     assert all(f'<h2 id="{name}">' in page for name in STUDIES)
     assert 'class="infogain-viewer"' in page
+    assert f"Made with {folder}, family llada, cache none, " in page
 
 
 def test_a_second_run_decodes_nothing(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from infogain import Canvas, InputError, Trace, decode, view
 from infogain.cli import main
 from infogain.models import Toy, judgement, one_way, parity
+from infogain.provenance import made_with
 from infogain.story import tell
 from infogain.trace import Candidate, Row, Step
 from infogain.view.data import about, short, top
@@ -108,6 +109,16 @@ def test_words_come_from_the_caller_or_the_trace_and_only_those_shown() -> None:
     assert str(trace.mask_id) not in words
 
 
+def test_a_page_says_which_models_its_traces_are_of() -> None:
+    trace, other, old = (traced("ar", toy, count=1) for toy in (ONE_WAY, parity(), parity()))
+    said = f'<p class="made">{html.escape(made_with([trace.provenance]))}</p>'
+    assert "toy:one-way" in said
+    assert said in view.page([("a", trace), ("b", trace)])
+    assert html.escape(made_with([trace.provenance, other.provenance])) in view.page([("a", trace), ("b", other)])
+    old.provenance = None
+    assert 'class="made"' not in view.page([("a", old)]), "it does not know"
+
+
 def test_several_traces_share_a_scale() -> None:
     traces = [(name, traced(name, schedule=2)) for name in ("entropy", "info-gain")]
     data = embedded(view.page(traces))
@@ -157,6 +168,10 @@ def test_a_trace_keeps_its_words(tmp_path: Path) -> None:
     assert Trace.load(path).words == trace.words
     path.write_text(path.read_text().replace('"words": {"0"', '"words": {"zero"', 1))
     with pytest.raises(InputError, match="must be the JSON lines"):
+        Trace.load(path)
+    trace.provenance = {"versions": "old"}
+    trace.save(path)
+    with pytest.raises(InputError, match="its provenance is no table"):
         Trace.load(path)
 
 

@@ -25,6 +25,7 @@ from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, decode_job
 from infogain.job import Job, completions
 from infogain.options import fields
+from infogain.provenance import in_words
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
 from infogain.schedule import TokensPerStep
@@ -79,6 +80,7 @@ def compare(
     console = Terminal()
     console.print(*side_by_side(outcomes, console.width), sep="\n")
     console.print(costs(outcomes, console.width))
+    console.print(literal(in_words(model.provenance), "dim"))
     if len({text.committed for _, text, _ in outcomes}) > 1:
         console.print("H̃ is a sum over the tokens written, and not equally many were: here it compares nothing.")
     if out:

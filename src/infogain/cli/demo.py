@@ -25,7 +25,7 @@ from infogain.studies.cell import Row
 from infogain.studies.decoding import run_cell
 from infogain.studies.demo import DemoStudy
 from infogain.studies.output import FORMATS, as_text, describe, draw, save_csv
-from infogain.studies.report import FILE, about, duel_section, page, section
+from infogain.studies.report import FILE, about, duel_section, page, provenances, section
 from infogain.studies.subject import Subject
 from infogain.zoo.tasks import load_task
 
@@ -132,7 +132,8 @@ def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: Duel, out
     tables = section(record, out)
     reading = f"{tables.body}\n<p>{html.escape(READING)}</p>"
     sections = [duel_section(PLAYED, viewer, played.verdicts), tables._replace(body=reading)]
-    report.write_text(page("Decoding a small masked diffusion model", about([record]), sections), encoding="utf-8")
+    title = "Decoding a small masked diffusion model"
+    report.write_text(page(title, about([record]), sections, provenances([record])), encoding="utf-8")
     as_json.write_text(as_text(record), encoding="utf-8")
     save_csv(rows, as_csv)
     return [report, *drawn, as_json, as_csv]

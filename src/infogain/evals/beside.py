@@ -9,6 +9,7 @@ from infogain.evals.intervals import bounds, stored
 from infogain.evals.page import table_page
 from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, extent, in_markdown, kept
 from infogain.options import Plain
+from infogain.provenance import made_with
 
 STANDS_IN = "Tasks of the zoo stand in for the paper's: the order of samplers may be compared, not the height."
 
@@ -50,6 +51,8 @@ def notes(found: Plain) -> list[str]:
         said.append(STANDS_IN)
     if len(found["rows"]) > 1:
         said += [f"{title}: all rows have 100 %; the task does not tell them apart." for title in _ceilings(found)]
+    if made := made_with([found.get("provenance")]):
+        said.append(made)
     said += [f"Unfinished: {name} has {texts} texts." for name, texts in _unfinished(found).items()]
     return [*said, *(f"Not asked: {column['unfit']}" for column in found["columns"] if column["unfit"])]
 

@@ -12,6 +12,7 @@ from infogain import view
 from infogain.evals.runs import Run
 from infogain.evals.tables import as_html, listing
 from infogain.options import Plain
+from infogain.provenance import made_with
 from infogain.trace import Trace
 from infogain.view.data import about as in_words
 
@@ -45,7 +46,7 @@ def run_page(run: Run, lines: Sequence[Plain]) -> str:
     words = f"{about['model']['name']}: {in_words(about['recipe'])}. Run {run.name}, begun {about['created']}."
     return _page(
         about["task"],
-        words,
+        f"{words} {made_with([about.get('provenance')])}".rstrip(),
         as_html(listing([run])) + _file("filter.html") + "\n".join(items),
         view.assets() if any(line.get("trace") for line in lines) else "",
     )

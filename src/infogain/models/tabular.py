@@ -44,7 +44,14 @@ class Tabular:
 
     dtype = torch.float64
 
-    def __init__(self, sequences: Tensor, weights: Tensor, mask_id: int, attention_block: int | None = None) -> None:
+    def __init__(
+        self,
+        sequences: Tensor,
+        weights: Tensor,
+        mask_id: int,
+        attention_block: int | None = None,
+        name: str | None = None,
+    ) -> None:
         if sequences.ndim != 2 or sequences.shape[0] == 0 or weights.shape != sequences.shape[:1]:
             raise InputError(
                 f"a table needs sequences [S, L] and weights [S], S at least 1; "
@@ -59,6 +66,7 @@ class Tabular:
         self.sequences = sequences
         self.weights = weights.double()
         self.mask_id = mask_id
+        self.name = name  # by which its outputs call it
         self.attention_block = attention_block
         self.vocab_size = max(int(sequences.max()), mask_id) + 1
         # [S, L·V]: row s marks the tokens of sequence s

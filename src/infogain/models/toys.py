@@ -50,7 +50,7 @@ def toy(name: str, about: str, texts: Sequence[str], problems: Sequence[str]) ->
     index = {character: i for i, character in enumerate(alphabet)}
     weight = Counter(texts)
     sequences = torch.tensor([[index[character] for character in text] for text in weight])
-    model = Tabular(sequences, torch.tensor(list(weight.values())), mask_id=len(alphabet) - 1)
+    model = Tabular(sequences, torch.tensor(list(weight.values())), mask_id=len(alphabet) - 1, name=f"toy:{name}")
     return Toy(name, about, model, alphabet, problems, frozenset(texts))
 
 

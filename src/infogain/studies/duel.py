@@ -36,6 +36,10 @@ def words(record: Plain) -> str:
     )
 
 
+def provenances(record: Plain) -> list[Plain]:
+    return [row["numbers"]["provenance"] for row in record["rows"] if "provenance" in row["numbers"]]
+
+
 def viewer(record: Plain) -> str:
     """The two traces side by side, as a fragment of a page."""
     traces = []

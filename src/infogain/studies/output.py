@@ -15,6 +15,7 @@ from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
 DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.92) hue-rotate(180deg); } }"
+SIGNED = ("model", "cache", "dtype", "device", "infogain")  # first columns of a CSV: what made the row
 # No columns of a CSV.
 LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance")
 
@@ -80,14 +81,20 @@ def _short(value: Any) -> Any:
 
 def save_csv(rows: list[Row], path: Path) -> None:
     labels = list(dict.fromkeys(name for row in rows for name in row.labels))
-    numbers = [n for n in dict.fromkeys(name for row in rows for name in row.numbers) if n not in LONG]
+    numbers = [n for n in dict.fromkeys([*SIGNED, *(name for row in rows for name in row.numbers)]) if n not in LONG]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*labels, "recipe", *(name.replace("_95", " 95 %") for name in numbers)])
         for row in rows:
-            recipe = json.dumps(row.cell.recipe.plain(), ensure_ascii=False)
-            values = [_cell(row.numbers.get(name, "")) for name in numbers]
+            recipe, told = json.dumps(row.cell.recipe.plain(), ensure_ascii=False), {**_signature(row), **row.numbers}
+            values = [_cell(told.get(name, "")) for name in numbers]
             writer.writerow([*(row.labels.get(name, "") for name in labels), recipe, *values])
+
+
+def _signature(row: Row) -> Plain:
+    """Of which model a row is and how that ran; nothing of a cell of before it was kept, or of no model."""
+    about = row.numbers.get("provenance", {})
+    return {**about, **about.get("versions", {})}
 
 
 def _cell(value: Any) -> Any:

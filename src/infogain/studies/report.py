@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from infogain import view
 from infogain.options import Plain
+from infogain.provenance import made_with
 from infogain.studies import duel
 from infogain.studies.names import ORDER
 
@@ -41,16 +42,23 @@ def save_report(folder: Path) -> Path:
     if played and played["rows"]:
         sections.append(duel_section(duel.words(played), duel.viewer(played)))
     path = folder / FILE
-    path.write_text(page("Studies of samplers", about(records), sections), encoding="utf-8")
+    tables = [*provenances(records), *(duel.provenances(played) if played else [])]
+    path.write_text(page("Studies of samplers", about(records), sections, tables), encoding="utf-8")
     return path
 
 
-def page(title: str, about: str, sections: Sequence[Section]) -> str:
+def provenances(records: Sequence[Plain]) -> list[Plain]:
+    """Those of records that hold them; older ones do not."""
+    return [table for record in records for table in record.get("provenance", [])]
+
+
+def page(title: str, about: str, sections: Sequence[Section], made: Sequence[Plain] = ()) -> str:
+    """`made`: the provenance of what the sections show."""
     body = "\n".join(section.body for section in sections)
     return Template((files("infogain.studies") / "report.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(title),
         assets=view.assets() if any(section.plays for section in sections) else "",
-        about=html.escape(about),
+        about=html.escape(f"{about} {made_with(made)}".rstrip()),
         contents="".join(f'<li><a href="#{part.name}">{html.escape(part.title)}</a></li>' for part in sections),
         sections=body,
     )

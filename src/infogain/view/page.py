@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
 
+from infogain.provenance import made_with
 from infogain.trace import Trace
 from infogain.view.data import Words, data, headline
 
@@ -15,10 +16,16 @@ from infogain.view.data import Words, data, headline
 def page(traces: Sequence[tuple[str, Trace]], words: Words | None = None, title: str | None = None) -> str:
     """A whole page that fetches nothing. Traces with their titles are played side by side, in step;
     `words` gives each token id its text, else each trace's own `words` do. Unless it has a `title`, the page is
-    called by the texts that came out."""
+    called by the texts that came out. Its last line says which models the traces are of, where they know."""
     shown = fragment(traces, words)
     title = title or " · ".join(dict.fromkeys(headline(name, trace, words) for name, trace in traces))
-    return Template(_file("page.html")).substitute(title=html.escape(title), assets=assets(), viewer=shown)
+    made = made_with(trace.provenance for _, trace in traces)
+    return Template(_file("page.html")).substitute(
+        title=html.escape(title),
+        assets=assets(),
+        viewer=shown,
+        made=f'<p class="made">{html.escape(made)}</p>\n' if made else "",
+    )
 
 
 def fragment(traces: Sequence[tuple[str, Trace]], words: Words | None = None) -> str:
