@@ -53,7 +53,7 @@ def test_a_table_and_a_run_come_out(tmp_path: Path) -> None:
         (["gsm9k"], "unknown task 'gsm9k'. Did you mean 'gsm8k'?"),
         (["zoo:sudoku", "--style", "chat"], "a chat needs a chat template"),
         (["zoo:sudoku", "--style", "chats"], "unknown style of zoo:sudoku: 'chats'. Did you mean 'chat'?"),
-        (["zoo:sudoku", "--length", "9"], "a text with holes has no length"),
+        (["zoo:sudoku", "--length", "9"], "a text with holes (style infill) has no length"),
         (["zoo:sudoku", "--shots", "2"], "zoo:sudoku has 0 examples to show"),
         (["zoo:sudoku", "--data", "."], "--data is for tasks that are read from files; zoo:sudoku are drawn"),
         (["zoo:sudoku", "--sampler", "entropie"], "Did you mean 'entropy'?"),

@@ -121,9 +121,9 @@ def test_texts_of_one_step_are_scored_together_and_written_before_the_next(
     made, together, on_disk = plan(model, limit=6), list[int](), list[int]()
     score = made.task.scores
 
-    def scores(given: Any) -> Any:
+    def scores(given: Any, style: str) -> Any:
         together.append(len(given))
-        return score(given)
+        return score(given, style)
 
     def observe(event: StepEvent) -> None:
         on_disk.append(len(Run(tmp_path / made.name).items()))
