@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -107,6 +108,13 @@ def evaluated(folder: Path, *flags: object) -> str:
     return new.pop() if new else ""
 
 
+def grown(folder: Path, model: str) -> str:
+    """What a command says that asks for one item more."""
+    asked = ("eval", "gsm8k", "-m", model, "--data", folder, "--runs", folder.parent / "runs", "--device", "cpu")
+    recipe = ("--seeds", 1, "--length", 4, "--sampler", "entropy", "--block", 4, "-k", 4)
+    return ok(*asked, *recipe, "--limit", 2)
+
+
 def test_the_default_cache_and_the_same_one_asked_for_are_one_run(checkpoint: Path) -> None:
     assert evaluated(checkpoint)
     assert not evaluated(checkpoint, "--cache", "dual")
@@ -115,6 +123,22 @@ def test_the_default_cache_and_the_same_one_asked_for_are_one_run(checkpoint: Pa
     assert evaluated(checkpoint, "--cache", "none")
     assert evaluated(checkpoint, "--refresh", 2)
     assert evaluated(checkpoint, "--dtype", "bfloat16")
+
+
+def test_a_model_is_one_run_however_its_folder_is_called(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = evaluated(checkpoint)
+    monkeypatch.chdir(checkpoint.parent)
+    shutil.copytree(checkpoint, "other/big")
+    for spelling in ("./model", "model/../model", checkpoint.parent / "other" / "big"):
+        assert not evaluated(checkpoint, "-m", spelling)
+    assert f"→ {checkpoint.parent / 'runs' / first}" in grown(checkpoint, "other/big")
+    (made,) = list_runs(checkpoint.parent / "runs")
+    assert made.name == first
+    assert made.about["provenance"]["model"] == str(checkpoint)
+    assert [line.get("provenance", {}).get("model") for line in made.items()] == [None, "other/big"]
+    assert f"model: {checkpoint} → other/big" in ok("results", first, "--limit", 2, "--runs", "runs")
+    ok("results", first, "--page", "run.html", "--runs", "runs")
+    assert f"model: {checkpoint} → other/big" in Path("run.html").read_text()
 
 
 def test_a_model_edited_anywhere_begins_another_run(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from infogain.cli import main
 from infogain.cli.textfile import json_line
 from infogain.generate import Generation, decode_job
+from infogain.samplers.frequencies import find_table
 from tests.e2e.test_cli import ok, refused, run
 from tests.parity.checkpoints import write_checkpoint
 
@@ -136,7 +138,9 @@ def test_infill_writes_as_generate_does(tmp_path: Path) -> None:
     ok(*command)
     assert [line["text"][:2] for line in lines(out.read_text()).values()] == ["S1", "S2"]
     assert {path.name for path in traces.iterdir()} == {"0000.jsonl", "0001.jsonl"}
-    assert lines(ok(*command[:-4])) == lines(out.read_text())  # into a pipe
+    kept = lines(out.read_text())
+    assert all(line.pop("made_by") for line in kept.values())  # in files alone: it takes a reading of the weights
+    assert lines(ok(*command[:-4])) == kept  # into a pipe
     assert "2 of 2 texts are there and kept" in run(*command).stderr
 
 
@@ -207,6 +211,54 @@ def test_texts_of_another_setting_are_not_mixed(changed: list[object], said: str
     assert out.read_text() == kept
     ok(*command, *changed, "--overwrite")
     assert out.read_text() != kept
+
+
+MADE_BY = "of text 0 the model's weights or tokenizer, or pc's table, are others now"
+
+
+def test_texts_of_two_models_in_one_folder_are_not_mixed(tmp_path: Path) -> None:
+    folder, out = write_checkpoint(tmp_path / "model", "llada"), tmp_path / "texts.jsonl"
+    flags = ["-m", folder, "--plain", "--length", 2, "--out", out]
+    ok("generate", "the cat", "a mat", *flags)
+    kept = out.read_text()
+    (weights,) = folder.glob("*.safetensors")
+    content = bytearray(weights.read_bytes())
+    content[-3] ^= 1
+    weights.write_bytes(content)
+    assert MADE_BY in refused("generate", "the cat", "a mat", "the dog", *flags)
+    assert out.read_text() == kept
+    content[-3] ^= 1
+    weights.write_bytes(content)
+    assert "2 of 3 texts are there and kept" in run("generate", "the cat", "a mat", "the dog", *flags).stderr
+
+
+def test_texts_of_two_tables_of_pc_are_not_mixed(tmp_path: Path) -> None:
+    table, copy, out = tmp_path / "table.json", tmp_path / "copy.json", tmp_path / "filled.jsonl"
+    table.write_bytes(find_table("zoo:tiny-reason").read_bytes())
+    copy.write_bytes(table.read_bytes())
+    flags = ["-m", "zoo:tiny-reason", "--sampler", "pc", "--out", out]
+    ok("infill", "S14__", *flags, "--frequencies", table)
+    again = run("infill", "S14__", "S2[MASK:3]", *flags, "--frequencies", copy)
+    assert "1 of 2 texts are there and kept" in again.stderr  # the same table by another name
+    held = json.loads(copy.read_text())
+    copy.write_text(json.dumps({**held, "counts": {**held["counts"], "3": held["counts"]["3"] + 1}}))
+    assert MADE_BY in refused("infill", "S14__", "S2[MASK:3]", *flags, "--frequencies", copy)
+
+
+def test_a_model_is_the_same_however_its_folder_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_checkpoint(tmp_path / "one", "llada")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    monkeypatch.chdir(tmp_path)
+    flags = ["--plain", "--length", 2, "--out", "texts.jsonl"]
+    ok("generate", "the cat", *flags, "-m", "one")
+    for name in ("./one", tmp_path / "one", "two"):
+        assert "1 of 1 texts are there and kept" in run("generate", "the cat", *flags, "-m", name).stderr
+
+
+def test_a_file_without_hashes_of_the_model_is_not_gone_on_with(tmp_path: Path) -> None:
+    out = tmp_path / "texts.jsonl"
+    out.write_text(ok("generate", "S14", *ZOO, "--length", 2))
+    assert "the made_by was 'unset'" in refused("generate", "S14", *ZOO, "--length", 2, "--out", out)
 
 
 def test_prompts_may_be_added_but_not_changed(tmp_path: Path) -> None:

@@ -89,6 +89,20 @@ def test_a_run_goes_on_where_it_stopped_and_grows(model: TextModel, tmp_path: Pa
     assert {line["key"]["seed"] for line in evaluate(more, tmp_path / "parts", size)} == {1}
 
 
+def test_a_run_that_grows_says_of_new_lines_how_they_were_made(model: TextModel, tmp_path: Path) -> None:
+    begun = plan(model, limit=1)
+    list(evaluate(begun, tmp_path))
+    path = tmp_path / begun.name / "run.json"
+    held = json.loads(path.read_text())
+    assert held["provenance"] == model.provenance
+    path.write_text(json.dumps({**held, "provenance": {**model.provenance, "device": "cuda:0"}}))
+    given = list(evaluate(plan(model, limit=2), tmp_path))
+    first, second = Run(path.parent).items()
+    assert "provenance" not in first
+    assert [second["provenance"]] == [line["provenance"] for line in given] == [model.provenance]
+    assert Run(path.parent).about["provenance"]["device"] == "cuda:0"
+
+
 def test_only_pieces_with_something_missing_are_decoded(model: TextModel, tmp_path: Path) -> None:
     asked, steps = plan(model, limit=3 * PIECE), list[StepEvent]()
     stopped = evaluate(asked, tmp_path, 1)

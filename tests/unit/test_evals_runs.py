@@ -12,8 +12,9 @@ import pytest
 
 from infogain import InfoGainError
 from infogain.evals.compare import compare
+from infogain.evals.identity import hash_of, identity
 from infogain.evals.run_lines import read_lines, set_aside
-from infogain.evals.runs import ITEMS, RUN, Run, hash_of, identity, list_runs, run_name, wanted
+from infogain.evals.runs import ITEMS, RUN, Run, find_run, list_runs, run_name, wanted
 from infogain.evals.tables import listing
 
 ABOUT: dict[str, Any] = {
@@ -189,6 +190,32 @@ def test_a_changed_recipe_is_another_run_and_more_seeds_are_the_same_one(tmp_pat
     assert hash_of({"a": 1, "b": 2}) == hash_of({"b": 2, "a": 1})
 
 
+def test_a_model_of_known_content_is_one_run_whatever_it_is_called(tmp_path: Path) -> None:
+    def named(name: str, **more: str) -> dict[str, Any]:
+        return {**ABOUT, "model": {**ABOUT["model"], "name": name, **more}}
+
+    first = find_run(tmp_path, ABOUT)
+    write(first, line(0))
+    for other in (named("./tiny-reason"), named("/else/big"), named("org/big", revision="main")):
+        assert identity(other) == identity(ABOUT)
+        assert find_run(tmp_path, other) == first
+        write(find_run(tmp_path, other), about=other)
+    assert first.about == ABOUT
+    (tmp_path / f"a-copy-of-{first.name}").mkdir()
+    assert find_run(tmp_path, ABOUT) == first
+    assert find_run(tmp_path, named("big", fingerprint="b")).name != first.name
+    by_hand = [identity({**ABOUT, "model": {"name": name}}) for name in ("One", "Two")]
+    assert len(set(by_hand)) == 2  # there is nothing else to know them by
+
+
+def test_a_line_that_was_made_otherwise_than_the_run_began_says_so(tmp_path: Path) -> None:
+    run, begun, later = Run(tmp_path), {"device": "cpu", "engine": "eager"}, {"device": "cuda", "engine": "graphs"}
+    for number, made in enumerate((begun, later, begun)):
+        write(run, line(number), about={**ABOUT, "provenance": made})
+    assert run.about["provenance"] == begun
+    assert [each.get("provenance") for each in run.items()] == [None, later, None]
+
+
 def test_runs_are_listed_the_oldest_first_and_other_folders_left_out(tmp_path: Path) -> None:
     write(Run(tmp_path / "a"), about={**ABOUT, "created": "2026-02"})
     write(Run(tmp_path / "b"), about={**ABOUT, "created": "2026-01"})
@@ -267,6 +294,12 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
         (tmp_path / RUN).write_text(text)
         with pytest.raises(InfoGainError, match=message):
             Run.open(tmp_path)
+
+
+def test_runs_are_written_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # as on Windows
+    write(Run(tmp_path), line(0))
+    assert Run.open(tmp_path).items() == [line(0)]
 
 
 def test_a_second_writer_is_refused_and_a_killed_one_lets_go(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def plan_for(
 
 
 def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
-    run = Run(runs / plan.name)
+    run = plan.run(runs)
     tokens = sum(masks(plan.part(piece), plan.model) for piece in plan.pieces(batch_size, run.done()))
     with watch(tokens * plan.recipe.sampler.copies, plan.task.name) as observe:
         for _ in evaluate(plan, runs, batch_size, traces, observe):
@@ -116,7 +116,7 @@ def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
 
 def kept(plans: Sequence[Plan], runs: Path) -> str:
     """How many of the texts asked for are on disk."""
-    done = sum(len(plan.keys & Run(runs / plan.name).done()) for plan in plans)
+    done = sum(len(plan.keys & plan.run(runs).done()) for plan in plans)
     return f"{done} of {sum(len(plan.keys) for plan in plans)} texts in {runs}"
 
 

@@ -25,7 +25,6 @@ from infogain.evals.evaluate import Plan, check, evaluate
 from infogain.evals.fingerprint import describe
 from infogain.evals.paper import load_table
 from infogain.evals.reproduce import Cell, Setting, plan_table, record
-from infogain.evals.runs import Run
 from infogain.evals.tasks import load_task
 from infogain.load import ZOO
 from infogain.samplers import PC, LookAhead
@@ -134,7 +133,7 @@ def carry_out(title: str, cells: Sequence[Cell], runs: Path, batch_size: int) ->
 
 
 def _work(plan: Plan, runs: Path, batch_size: int) -> float:
-    pieces = plan.pieces(batch_size, Run(runs / plan.name).done())
+    pieces = plan.pieces(batch_size, plan.run(runs).done())
     return _weight(plan) * sum(masks(plan.part(piece), plan.model) for piece in pieces)
 
 

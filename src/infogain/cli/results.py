@@ -12,7 +12,7 @@ from infogain.cli.layout import in_terminal
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
-from infogain.evals.compare import Change, Comparison, compare, differences, unfinished
+from infogain.evals.compare import Change, Comparison, compare, differences, otherwise, unfinished
 from infogain.evals.intervals import bounds, number
 from infogain.evals.page import in_order, prompt_text, run_page, trace_path, view_command
 from infogain.evals.runs import RUN, Run, list_runs
@@ -164,6 +164,8 @@ def ends(run: Run, line: Plain) -> Sequence[str]:
     parts = [f"answer: {answer}", f"gold: {line['gold']}"]
     if line.get("note"):
         parts.append(f"why it is wrong: {line['note']}")
+    if line.get("provenance"):
+        parts.append(f"made otherwise than the run began: {otherwise(run.about, line)}")
     if line.get("trace"):
         parts.append(f"trace: {view_command(trace_path(run, line))}")
     return parts

@@ -6,16 +6,19 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from infogain.cli.output import would_be_lost
-from infogain.errors import InputError
 from infogain.evals.compare import flat
+from infogain.evals.lock import lock
 from infogain.options import Plain
 
 BEGINNING = b'{"number": '  # of every line
-CHANGED = {"input": "length, the chat template or the system message is another now"}  # in words, for it is a hash
-ABOUT = ("number", "id", "prompt", "input", "seed", "stop", "recipe", "provenance")  # what decides the rest of a line
+CHANGED = {  # in words, for these are hashes
+    "input": "length, the chat template or the system message is another now",
+    "made_by": "model's weights or tokenizer, or pc's table, are others now",
+}
+ABOUT = ("number", "id", "prompt", "input", "seed", "stop", "recipe", "provenance", "made_by")  # decide the rest
+SPELLING = ("model", "revision", "frequencies")  # names of what `made_by` knows by content
 
 
 class TextFile:
@@ -45,7 +48,7 @@ class TextFile:
     def going_on(self, about: Sequence[Plain]) -> Iterator[tuple[set[int], Callable[[Plain], None]]]:
         """Gives the numbers of texts that are there, and what adds a line; `about` is what those texts must say."""
         with self.path.open("ab") as file:
-            _lock(file, self.path)
+            lock(file, self.path)
             held = self.lines()
             for number, line in held.items():
                 self._compare(number, line, about)
@@ -61,18 +64,19 @@ class TextFile:
     def _compare(self, number: int, line: Plain, about: Sequence[Plain]) -> None:
         if not 0 <= number < len(about):
             raise would_be_lost(self.path, f"it holds a text {number}, and prompts now end before that")
-        there, now = (flat(_said(x)) for x in (line, about[number]))
+        there, now = (_said(x) for x in (line, about[number]))
         for name in {**there, **now}:
             if there.get(name) != now.get(name):
                 was, wanted = there.get(name, "unset"), now.get(name, "unset")
-                changed = CHANGED.get(name, f"{name} was {was!r:.60} and is {wanted!r:.60} now")
+                words = CHANGED.get(name) if name in there else None
+                changed = words or f"{name} was {was!r:.60} and is {wanted!r:.60} now"
                 raise would_be_lost(self.path, f"of text {number} the {changed}")
 
 
 def _said(line: Plain) -> Plain:
-    """What a line says of how its text came about, as JSON gives it back."""
-    said: Plain = json.loads(json.dumps({key: line[key] for key in ABOUT if key in line}))
-    return said
+    """What a line says of how its text came about, as JSON gives it back, by whole names and less what is spelling."""
+    said = flat(json.loads(json.dumps({key: line[key] for key in ABOUT if key in line})))
+    return {name: value for name, value in said.items() if name.rpartition(".")[2] not in SPELLING}
 
 
 def json_line(value: Plain, encoding: str | None = None) -> str:
@@ -86,17 +90,3 @@ def json_line(value: Plain, encoding: str | None = None) -> str:
     except UnicodeEncodeError:
         return json.dumps(value) + "\n"
     return (line if len(line.splitlines()) == 1 else json.dumps(value)) + "\n"
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Keep other processes of ours off the file until it is closed."""
-    try:
-        import fcntl
-    except ModuleNotFoundError:  # Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise InputError(
-            f"a file is written by one process at a time; another is at work on {path}. Wait for it to end."
-        ) from error

@@ -24,7 +24,7 @@ from infogain.cli.prompts import Asked
 from infogain.cli.terminal import Terminal, say, write
 from infogain.cli.textfile import TextFile, json_line
 from infogain.errors import InputError
-from infogain.evals.runs import hash_of
+from infogain.evals.identity import hash_of, made_by
 from infogain.generate import Generation, decode_job
 from infogain.job import Job
 from infogain.noise import row_seeds
@@ -170,13 +170,13 @@ def show(console: Console, text: Generation) -> None:
 
 @contextmanager
 def _to_file(file: TextFile, order: Order) -> Iterator[tuple[set[int], Finish]]:
-    total = len(order.asked)
-    with file.going_on([order.about(i) for i in range(total)]) as (done, add):
+    total, files = len(order.asked), {"made_by": made_by(order.model, order.recipe)}
+    with file.going_on([{**order.about(i), **files} for i in range(total)]) as (done, add):
         if done:
             say(f"{file.path}: {len(done)} of {total} texts are there and kept.", err=True)
 
         def finish(i: int, text: Generation) -> None:
-            add({**order.about(i), **text.plain()})
+            add({**order.about(i), **files, **text.plain()})
             done.add(i)
 
         with resumable(lambda: f"{len(done)} of {total} texts in {file.path}"):

@@ -69,9 +69,20 @@ def check_same(first: Plain, second: Plain) -> None:
 
 def differences(first: Plain, second: Plain) -> list[str]:
     """What was asked of one run and not of the other: `sampler.name: entropy → info-gain`."""
-    here, there = flat(_asked(first)), flat(_asked(second))
+    return [change.partition(".")[2] for change in changed(_asked(first), _asked(second))]
+
+
+def otherwise(about: Plain, line: Plain) -> str:
+    """In what a line was made otherwise than its run was begun; empty where it was not."""
+    own = line.get("provenance")
+    return ", ".join(changed(about.get("provenance", {}), own)) if own else ""
+
+
+def changed(first: Plain, second: Plain) -> list[str]:
+    """Where two tables differ: `versions.torch: 2.9.0 → 2.13.0`."""
+    here, there = flat(first), flat(second)
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
-    return [f"{name.partition('.')[2]}: {here.get(name, 'unset')} → {there.get(name, 'unset')}" for name in names]
+    return [f"{name}: {here.get(name, 'unset')} → {there.get(name, 'unset')}" for name in names]
 
 
 def _asked(about: Plain) -> Plain:

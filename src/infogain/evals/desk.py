@@ -30,7 +30,7 @@ class Desk:
     style: str  # in which they were asked
     recipe: str  # its hash
     run: Run
-    add: Callable[[Plain], None]
+    add: Callable[[Plain], Plain]  # what is written
     waiting: list[Came] = field(default_factory=list)
     written: list[Plain] = field(default_factory=list)
 
@@ -41,9 +41,7 @@ class Desk:
         given = [(self.items[came.item], came.text.text) for came in self.waiting]
         scores = self.task.scores(given, self.style)
         for came, score in zip(self.waiting, scores, strict=True):
-            line = self._line(came, score)
-            self.add(line)
-            self.written.append(line)
+            self.written.append(self.add(self._line(came, score)))
         self.waiting.clear()
 
     def collect(self) -> Iterator[Plain]:

@@ -14,16 +14,15 @@ from infogain.decode import Observer
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.bypass import BypassCount
 from infogain.evals.desk import Came, Desk
-from infogain.evals.fingerprint import content_fingerprint
+from infogain.evals.identity import hash_of, recipe_entry
 from infogain.evals.protocol import Protocol
-from infogain.evals.runs import VERSION, Run, hash_of, run_name
+from infogain.evals.runs import VERSION, Run, find_run, run_name
 from infogain.evals.task import Item, Shot, Task
 from infogain.generate import decode_job
 from infogain.job import Job, Prompt, completions, encode_prompt, infills
 from infogain.noise import repeat_seed, row_seeds
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.samplers.frequencies import find_table
 from infogain.text import TextModel
 from infogain.trace import StepEvent
 
@@ -47,6 +46,10 @@ class Plan:
     @property
     def name(self) -> str:
         return run_name(self.about)
+
+    def run(self, runs: Path) -> Run:
+        """Where it is written: a run of the same identity that is there, or a new one."""
+        return find_run(runs, self.about)
 
     @property
     def keys(self) -> set[tuple[str, int]]:
@@ -120,22 +123,6 @@ def prepare(
     return Plan(task, model, items, job, seeds, protocol, recipe, about)
 
 
-def recipe_entry(recipe: Recipe) -> Plain:
-    """The recipe in run.json. Of pc's table the content counts, whatever its file is called."""
-    settings = recipe.plain()
-    tables = [content_fingerprint(find_table(name)) for name in _named_tables(settings)]
-    return {"recipe": settings, "recipe_hash": hash_of(settings), "frequencies": tables[0] if tables else None}
-
-
-def _named_tables(settings: Plain) -> Iterator[str]:
-    """The frequency tables of a sampler, or of the one that it repeats."""
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from _named_tables(value)
-        elif name == "frequencies" and value is not None:
-            yield value
-
-
 def pose(task: Task, model: TextModel, items: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> Job:
     """A row for each item, with examples of the free ones before it."""
     prompts = [_prompt(task, item, free, protocol) for item in items]
@@ -175,7 +162,7 @@ def evaluate(
     plan: Plan, runs: Path, batch_size: int = 16, traces: bool = False, observe: Observer | None = None
 ) -> Generator[Plain, None, None]:
     """Decode what the run lacks; gives each line once it is written."""
-    run = Run(runs / plan.name)
+    run = plan.run(runs)
     with run.writing(plan.about) as add:
         done = run.done()
         for piece in plan.pieces(batch_size, done):

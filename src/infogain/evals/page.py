@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from infogain import view
+from infogain.evals.compare import otherwise
 from infogain.evals.runs import Run
 from infogain.evals.tables import as_html, listing
 from infogain.options import Plain
@@ -37,12 +38,11 @@ def prompt_text(prompt: str | Sequence[Plain]) -> str:
 
 def run_page(run: Run, lines: Sequence[Plain]) -> str:
     """Every line as an item that unfolds; a trace of it is played where it stands."""
-    room, items = ROOM, []
+    about, room, items = run.about, ROOM, []
     for line in lines:
         trace = _trace(run, line, room)
         room -= len(trace)
-        items.append(_item(line, trace))
-    about = run.about
+        items.append(_item(line, otherwise(about, line), trace))
     words = f"{about['model']['name']}: {in_words(about['recipe'])}. Run {run.name}, begun {about['created']}."
     return _page(
         about["task"],
@@ -63,7 +63,7 @@ def _page(title: str, about: str, body: str, assets: str = "") -> str:
     )
 
 
-def _item(line: Plain, trace: str) -> str:
+def _item(line: Plain, unlike: str, trace: str) -> str:
     key, right = line["key"], bool(line["score"])
     name = f"{key['item']} · seed {key['seed']}"
     answer = "nothing" if line["answer"] is None else line["answer"]
@@ -75,6 +75,8 @@ def _item(line: Plain, trace: str) -> str:
         f"H̃ {line['cumulative_entropy']:.2f}, forwards {line['forwards']}, token-forwards {line['token_forwards']}, "
         f"ended by {line['finish']}, seed of the row {line['seed']}"
     )
+    if unlike:
+        parts["made otherwise than the run began"] = unlike
     shown = "".join(f"<dt>{name}</dt><dd><pre>{_text(value)}</pre></dd>\n" for name, value in parts.items())
     kind = "right" if right else "wrong"
     return f'<details class="item {kind}"><summary>{head}</summary><dl>\n{shown}</dl>{trace}</details>'

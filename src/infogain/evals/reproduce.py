@@ -8,11 +8,11 @@ from pathlib import Path
 
 from infogain.alphabet import Alphabet
 from infogain.errors import UnfitModel
-from infogain.evals.evaluate import Plan, prepare, recipe_entry
+from infogain.evals.evaluate import Plan, prepare
+from infogain.evals.identity import recipe_entry
 from infogain.evals.numbers import mean
 from infogain.evals.paper import Column, PaperTable, Row
 from infogain.evals.run_lines import key_of
-from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.task import Task
 from infogain.evals.tasks import load_task
@@ -123,5 +123,6 @@ def _row(table: PaperTable, row: Row, cells: Sequence[Cell], beside: str | None,
 def _numbers(cell: Cell, runs: Path) -> Plain:
     """Of what was asked for alone: the run may hold more of it."""
     asked = cell.plan.keys
-    lines = [line for line in Run(runs / cell.plan.name).items() if key_of(line) in asked]
-    return {"run": cell.plan.name, "recipe": cell.plan.recipe.plain(), "wanted": len(asked), **summary(lines)}
+    run = cell.plan.run(runs)
+    lines = [line for line in run.items() if key_of(line) in asked]
+    return {"run": run.name, "recipe": cell.plan.recipe.plain(), "wanted": len(asked), **summary(lines)}

@@ -58,6 +58,7 @@ FIELDS: dict[str, Rule] = {
     "finish": TEXT,
     "note?": TEXT,
     "trace?": TEXT,
+    "provenance?": TABLE,
 }
 
 

@@ -10,7 +10,8 @@ RUNS_DIR/NAME/run.json     what was asked:
     frequencies   hash of the content of pc's table; null where the recipe names none
     data          source, and fingerprint of the items; prompts is a hash of the token ids of all of them as they are
                   posed, whatever the limit, and of what ends a text; items is how many there are
-    provenance    the model and how it ran when the run was begun: also device, engine, versions
+    provenance    the model and how it ran when the run was begun: also device, engine, versions; it holds for all
+                  lines that have none of their own
     created       when (ISO 8601, UTC)
 RUNS_DIR/NAME/items.jsonl  a line for each item and seed, in the order they were finished:
     key           task, item, seed (0, 1 …) and recipe (the recipe's hash)
@@ -25,6 +26,7 @@ RUNS_DIR/NAME/items.jsonl  a line for each item and seed, in the order they were
     seed          of the row: decoded alone with this seed the text comes out the same
     finish        why it ended: "eos", "stop" or "length"
     trace         path of its trace within the run's folder, where traces were asked for
+    provenance    its own, where it was made otherwise than the run was begun, as on another device; else left out
 RUNS_DIR/NAME/traces/      those traces
 RUNS_DIR/NAME/items.bad    lines that could not be read, moved here by the next process that writes
 RUNS_DIR/NAME/lock         held by the one process that writes; the system lets go of it when that process dies
@@ -33,9 +35,9 @@ A line is appended whole as soon as its text is scored. What a killed process le
 one that writes and passed over by those that read. A line that cannot be read is reported and passed over, and decoded
 again by the next process that writes; of two lines for one item and seed the first counts. A second writer is refused
 rather than let in: it would decode what the first one is about to. NAME ends in a hash of all that decides the texts,
-so that another recipe is another run; seeds and limit say how much of it is wanted and are left out of the hash, so
-that a run can grow. Runs of version 1 lack tokenizer, frequencies and prompts: they can be read, and are never gone on
-with.
+so that another recipe is another run, and by that end a run is found; seeds and limit say how much of it is wanted and
+are left out of the hash, so that a run can grow, and so are names of files and folders whose content counts. Runs of
+version 1 lack tokenizer, frequencies and prompts: they can be read, and are never gone on with.
 """
 
 from __future__ import annotations
@@ -48,11 +50,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from infogain.errors import InputError
+from infogain.evals.identity import identity
+from infogain.evals.lock import lock
 from infogain.evals.run_lines import (
     TABLE,
     TEXT,
@@ -72,7 +75,6 @@ LOG = logging.getLogger("infogain")
 VERSION, READABLE = 2, (1, 2)
 RUN, ITEMS, BAD, LOCK, TRACES = "run.json", "items.jsonl", "items.bad", "lock", "traces"
 FEW = 5  # bad lines that are named one by one
-EXTENT = ("seeds", "limit")  # of a protocol: how much is wanted, not what
 FIELDS: dict[str, Rule] = {  # of run.json, without which a run can be neither listed nor compared
     "version": WHOLE,
     "task": TEXT,
@@ -148,18 +150,21 @@ class Run:
             self._told.add(fault)
 
     @contextmanager
-    def writing(self, about: Plain) -> Iterator[Callable[[Plain], None]]:
-        """Begin the run or go on with it; gives a function that appends a line."""
+    def writing(self, about: Plain) -> Iterator[Callable[[Plain], Plain]]:
+        """Begin the run or go on with it; gives a function that appends a line, and says what it then holds."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with _locked(self.folder / LOCK):
-            self._keep(about)
+        with (self.folder / LOCK).open("a") as held:
+            lock(held, self.folder)
+            own = _unlike(self._keep(about), about)
             self._mend()
             with (self.folder / ITEMS).open("ab") as file:
                 file.truncate(_end_of_last_line(self.folder / ITEMS))
 
-                def add(line: Plain) -> None:
+                def add(line: Plain) -> Plain:
+                    line = {**line, **own}
                     file.write(json.dumps(line, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
                     file.flush()
+                    return line
 
                 yield add
 
@@ -170,8 +175,8 @@ class Run:
             set_aside(path, bad, self.folder / BAD)
             self._tell_of(bad, f"It is moved to {BAD}, and decoded again.")
 
-    def _keep(self, about: Plain) -> None:
-        """Write run.json, or widen the extent of one that is there. It is never half written."""
+    def _keep(self, about: Plain) -> Plain:
+        """Write run.json, or widen the extent of one that is there; gives what it holds. It is never half written."""
         path = self.folder / RUN
         if path.exists():
             held = self.about
@@ -181,6 +186,13 @@ class Run:
         draft = path.with_suffix(".new")
         draft.write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         os.replace(draft, path)
+        return about
+
+
+def _unlike(begun: Plain, now: Plain) -> Plain:
+    """The provenance of lines that are made otherwise than the run was begun; nothing where it is the same."""
+    made = now.get("provenance")
+    return {} if made is None or made == begun.get("provenance") else {"provenance": made}
 
 
 def _wider(held: Plain, asked: Plain) -> Plain:
@@ -206,25 +218,6 @@ def wanted(about: Plain) -> int:
     return min(protocol.get("limit") or items, items) * int(protocol["seeds"])
 
 
-def hash_of(value: Any) -> str:
-    """Of anything JSON can hold; equal values have equal hashes."""
-    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=6).hexdigest()
-
-
-def identity(about: Mapping[str, Any]) -> str:
-    """A hash of all that decides what a run's texts are."""
-    posed = {name: value for name, value in about["protocol"].items() if name not in EXTENT}
-    data = [about["data"].get(name) for name in ("fingerprint", "prompts")]
-    decides = [about["task"], about["model"], posed, _without_paths(about["recipe"]), about.get("frequencies"), data]
-    return hash_of([about["version"], *decides])
-
-
-def _without_paths(recipe: Plain) -> Plain:
-    """Settings less the name of pc's table, whose content counts."""
-    settings = {name: value for name, value in recipe.items() if name != "frequencies"}
-    return {name: _without_paths(value) if isinstance(value, dict) else value for name, value in settings.items()}
-
-
 def run_name(about: Mapping[str, Any]) -> str:
     """Readable in front, unmistakable at the end."""
     model = Path(about["model"]["name"].removeprefix("zoo:")).name
@@ -232,18 +225,11 @@ def run_name(about: Mapping[str, Any]) -> str:
     return f"{re.sub('[^A-Za-z0-9.-]+', '-', words)}-{identity(about)}"
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    import fcntl  # Unix only; runs are read anywhere
-
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(
-                f"a run is written by one process at a time; another is at work on {path.parent}. Wait for it to end."
-            ) from error
-        yield
+def find_run(runs: Path, about: Mapping[str, Any]) -> Run:
+    """The run of this identity, whatever its name begins with; where there is none, one that is yet to be begun."""
+    named = runs / run_name(about)
+    others = sorted(path for path in runs.glob(f"*-{identity(about)}") if path.is_dir())
+    return Run(others[0] if others and named not in others else named)
 
 
 def _end_of_last_line(path: Path) -> int:
