@@ -69,7 +69,7 @@ def broken():
     os.dup2(write, 1)
 
 for end in (closed, full, broken):
-    for command in ("samplers", "recipe"):  # one prints by way of rich, the other without
+    for command in ("samplers", "recipe", "--help", "--version"):  # by way of rich, without it, while it is parsed
         if (child := os.fork()) == 0:
             end()
             main([command])
@@ -78,13 +78,16 @@ for end in (closed, full, broken):
 """
 
 
+PRINTING = ("samplers", "recipe", "--help", "--version")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
 def test_an_output_that_takes_nothing_ends_a_command_quietly() -> None:
     nowhere = "error: the standard output must be open; it is closed. Send it to a file, or to /dev/null.\n"
     no_space = "error: a file could not be read or written: [Errno 28] No space left on device\n"
     expected = ""
     for end, status, said in (("closed", 2, nowhere), ("full", 2, no_space), ("broken", 141, "")):
-        expected += "".join(f"{said}{end} {command} {status}\n" for command in ("samplers", "recipe"))
+        expected += "".join(f"{said}{end} {command} {status}\n" for command in PRINTING)
     assert python("-c", ENDS).stderr == expected
 
 

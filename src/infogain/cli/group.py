@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import IO, Any
 
 import click
@@ -43,7 +44,8 @@ class CleanGroup(click.Group):
             raise CleanError("the standard output must be open; it is closed. Send it to a file, or to /dev/null.")
         if odd := [arg for arg in args if not is_text(arg)]:
             raise CleanError(f"an argument must be UTF-8 text; {odd[0]!r:.80} is not. Convert or rename it.")
-        return super().parse_args(ctx, args)
+        with _as_one_line():  # --help and --version print while they are parsed
+            return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Each summary is the whole first sentence, where click would cut what does not fit on a line."""
@@ -53,26 +55,32 @@ class CleanGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         _take_any_text()
-        try:
-            with warnings.catch_warnings(), on_interrupt(lambda: ""):
-                # for the user, who need not know where in our code it was given
-                warnings.showwarning = lambda message, *_, **__: say(f"note: {message}", err=True)
-                return super().invoke(ctx)
-        except click.NoSuchOption as error:
-            if ours := ELSEWHERE.get(error.option_name.removeprefix("--").replace("-", "_")):
-                raise click.UsageError(f"{error.message} Did you mean {dashed(ours)}?", error.ctx) from error
+        with _as_one_line(), warnings.catch_warnings(), on_interrupt(lambda: ""):
+            # for the user, who need not know where in our code it was given
+            warnings.showwarning = lambda message, *_, **__: say(f"note: {message}", err=True)
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _as_one_line() -> Iterator[None]:
+    """What a user can mend, and an output that takes nothing, end a command without a traceback."""
+    try:
+        yield
+    except click.NoSuchOption as error:
+        if ours := ELSEWHERE.get(error.option_name.removeprefix("--").replace("-", "_")):
+            raise click.UsageError(f"{error.message} Did you mean {dashed(ours)}?", error.ctx) from error
+        raise
+    except InfoGainError as error:
+        raise CleanError(" ".join(str(error).split())) from error
+    except BrokenPipeError:  # the reader went away, as in `| head`: nothing is wrong, and nothing can be said
+        _discard_output()
+        raise Exit(BROKEN_PIPE) from None
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not is_lack(error):
             raise
-        except InfoGainError as error:
-            raise CleanError(" ".join(str(error).split())) from error
-        except BrokenPipeError:  # the reader went away, as in `| head`: nothing is wrong, and nothing can be said
-            _discard_output()
-            raise Exit(BROKEN_PIPE) from None
-        except (MemoryError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not is_lack(error):
-                raise
-            raise CleanError(f"memory ran out ({' '.join(str(error).split())[:120]}). {FEWER}") from error
-        except OSError as error:
-            raise CleanError(f"a file could not be read or written: {error}") from error
+        raise CleanError(f"memory ran out ({' '.join(str(error).split())[:120]}). {FEWER}") from error
+    except OSError as error:
+        raise CleanError(f"a file could not be read or written: {error}") from error
 
 
 def _discard_output() -> None:
