@@ -1,6 +1,7 @@
 """Try the table of code forms, tests/data/code-forms.jsonl: in how many texts is a right program lost?
 
-python tools/code_forms.py --data FOLDER [--limit 20]   each form filled with all solutions of HumanEval and MBPP
+python tools/code_forms.py                              each form with a solution of its own, right and wrong ones
+python tools/code_forms.py --data FOLDER [--limit 20]   each right form filled with all solutions of HumanEval and MBPP
 python tools/code_forms.py [--data FOLDER] --evalplus   as EvalPlus's sanitizer reads them, where it is installed
 
 FOLDER holds humaneval.jsonl and sanitized-mbpp.json, as for `infogain eval`. Programs run in the sandbox.
@@ -72,6 +73,9 @@ class Form:
         return PART.sub(lambda found: FILTERS.get(found[2], str)(parts[found[1]]), self.text)
 
 
+Cells = list[tuple[Form, Item, bool]]  # a form of a solution: does it pass?
+
+
 def read_table() -> list[Form]:
     return [Form(**json.loads(line)) for line in TABLE.read_text(encoding="utf-8").splitlines()]
 
@@ -100,10 +104,27 @@ def _with_parts(item: Item, wrong: str = "") -> tuple[Item, dict[str, str]]:
     return item, {"name": name, **{key: part.rstrip() for key, part in parts.items()}}
 
 
+def sanitizer() -> Callable[[str, str], str]:
+    """EvalPlus's, which reads nothing from a text that it cannot encode."""
+    try:
+        from evalplus.sanitize import sanitize  # type: ignore[import-not-found,unused-ignore]
+    except ModuleNotFoundError as error:
+        raise SystemExit(
+            f"--evalplus reads texts with EvalPlus, and {error.name} is not installed: pip install evalplus==0.3.1"
+        ) from None
+
+    def read(text: str, name: str) -> str:
+        try:
+            return str(sanitize(text, name))
+        except UnicodeEncodeError:
+            return ""
+
+    return read
+
+
 def sanitized(item: Item, text: str) -> list[str]:
     """What EvalPlus makes of a text: by itself, behind the prompt, and by itself behind the prompt's imports."""
-    from evalplus.sanitize import sanitize  # type: ignore[import-not-found,unused-ignore]
-
+    sanitize = sanitizer()
     if name := item.extra.get("entry_point"):
         prompt = item.question.strip() + "\n"
         imports = prompt[: prompt.rindex(f"def {name}")]
@@ -124,19 +145,30 @@ def jobs_of(task: CodeTask, item: Item, text: str, evalplus: bool) -> list[tuple
     return [(program, task.tests(item)) for program in programs]
 
 
-def sweep(name: str, problems: Sequence[tuple[Item, dict[str, str]]], forms: Sequence[Form], evalplus: bool) -> int:
-    """Print in how many of the problems each form of a right solution fails, and return in how many texts in all."""
+def verdicts(
+    name: str, problems: Sequence[tuple[Item, dict[str, str]]], forms: Sequence[Form], evalplus: bool
+) -> Cells:
+    """Is each form of each problem's solution read as a program that passes?"""
     cells = [
         (form, item, jobs_of(TASKS[name], item, form.fill(parts), evalplus))
         for form in forms
         for item, parts in problems
     ]
-    verdicts = iter(passed([job for _, _, jobs in cells for job in jobs]))
-    failed = [(form.form, item.id) for form, item, jobs in cells if not sum(next(verdicts) for _ in jobs)]
-    print(f"{name}: {len(forms)} forms of {len(problems)} solutions; {len(failed)} of {len(cells)} texts fail")
-    for form, count in Counter(form for form, _ in failed).most_common():
-        print(f"  {form}: {count} ({', '.join([item for at, item in failed if at == form][:5])})")
-    return len(failed)
+    each = iter(passed([job for _, _, jobs in cells for job in jobs]))
+    return [(form, item, sum(next(each) for _ in jobs) > 0) for form, item, jobs in cells]
+
+
+def report(name: str, cells: Cells, right: bool) -> int:
+    """Print of which forms texts are read wrongly, and return how many texts in all."""
+    amiss = [(form.form, item.id) for form, item, ok in cells if ok != right]
+    forms, solutions = (
+        len(set(column)) for column in zip(*((form.form, item.id) for form, item, _ in cells), strict=True)
+    )
+    what = "fail" if right else "are taken for right, and hold nothing right"
+    print(f"{name}: {forms} forms of {solutions} solutions; {len(amiss)} of {len(cells)} texts {what}")
+    for form, count in Counter(form for form, _ in amiss).most_common():
+        print(f"  {form}: {count} ({', '.join([item for at, item in amiss if at == form][:5])})")
+    return len(amiss)
 
 
 def main() -> int:
@@ -145,16 +177,22 @@ def main() -> int:
     parser.add_argument("--limit", type=int, help="solutions of each benchmark; unset: all")
     parser.add_argument("--evalplus", action="store_true", help="read the texts with EvalPlus's sanitizer instead")
     options = parser.parse_args()
-    failed = 0
+    amiss = 0
     for name, task in TASKS.items():
-        forms = [form for form in read_table() if form.task == name and form.right]
+        forms = [form for form in read_table() if form.task == name]
         if options.data:
             problems = [_with_parts(item) for item in task.items(options.data)[1][: options.limit]]
-            forms = [form for form in forms if form.template]
+            forms = [form for form in forms if form.template and form.right]
         else:
             problems = [problem(name)]
-        failed += sweep(name, problems, forms, options.evalplus)
-    return int(failed > 0)
+        cells = verdicts(name, problems, forms, options.evalplus)
+        for right in (True, False):
+            if some := [cell for cell in cells if cell[0].right == right]:
+                amiss += report(name, some, right)
+        if options.evalplus and not options.data:
+            stale = [form.form for form, _, ok in cells if ok != form.evalplus]
+            print(f"  the table's column `evalplus` differs: {'; '.join(stale) or 'nowhere'}")
+    return int(amiss > 0)
 
 
 if __name__ == "__main__":

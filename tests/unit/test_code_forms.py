@@ -44,7 +44,7 @@ def passes(form: Form, solution: str | None = None) -> bool:
     item, parts = problem(form.task, solution) if solution else problem(form.task)
     task = TASKS[form.task]
     program, tests = task.program(item, form.fill(parts)), task.tests(item)
-    module = ModuleType("program")
+    module, limit = ModuleType("program"), sys.getrecursionlimit()
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):
         patch.setitem(sys.modules, "program", module)
         patch.setattr(sys, "stdin", None)
@@ -53,6 +53,8 @@ def passes(form: Form, solution: str | None = None) -> bool:
             exec(compile(tests, "tests", "exec", dont_inherit=True), {"__name__": "tests"})
         except (Exception, SystemExit):
             return False
+        finally:
+            sys.setrecursionlimit(limit)
     return True
 
 
@@ -93,6 +95,42 @@ def test_the_table_can_be_run_as_a_program(monkeypatch: pytest.MonkeyPatch, caps
         "humaneval: 1 forms of 1 solutions; 0 of 1 texts fail\nmbpp: 1 forms of 1 solutions; 1 of 1 texts fail\n"
         "  empty: 1 (0)\n"
     )
+
+
+def test_the_table_shows_what_is_taken_for_right(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tools.code_forms.passed", lambda jobs: [True for _ in jobs])
+    monkeypatch.setattr("tools.code_forms.read_table", lambda: [FORMS[0], Form("mbpp", "empty", "", right=False)])
+    monkeypatch.setattr(sys, "argv", ["code_forms"])
+    assert main() == 1
+    assert "mbpp: 1 forms of 1 solutions; 1 of 1 texts are taken for right" in capsys.readouterr().out
+
+
+def test_a_text_that_evalplus_cannot_encode_is_one_that_it_does_not_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stand_in = ModuleType("evalplus.sanitize")
+    stand_in.__dict__["sanitize"] = lambda text, _: text.encode().decode()
+    monkeypatch.setitem(sys.modules, "evalplus", ModuleType("evalplus"))
+    monkeypatch.setitem(sys.modules, "evalplus.sanitize", stand_in)
+    monkeypatch.setattr("tools.code_forms.passed", lambda jobs: ["min(numbers)" in program for program, _ in jobs])
+    forms = [form for form in FORMS if form.form in ("nothing but the function", "a lone surrogate behind it")]
+    monkeypatch.setattr("tools.code_forms.read_table", lambda: [form for form in forms if form.task == "mbpp"])
+    monkeypatch.setattr("tools.code_forms.TASKS", {"mbpp": TASKS["mbpp"]})
+    monkeypatch.setattr(sys, "argv", ["code_forms", "--evalplus"])
+    assert main() == 1
+    assert capsys.readouterr().out == (
+        "mbpp: 2 forms of 1 solutions; 1 of 2 texts fail\n  a lone surrogate behind it: 1 (0)\n"
+        "  the table's column `evalplus` differs: nowhere\n"
+    )
+
+
+def test_without_evalplus_the_tool_says_in_a_line_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "evalplus", None)
+    monkeypatch.setattr(sys, "argv", ["code_forms", "--evalplus"])
+    with pytest.raises(SystemExit, match=r"^--evalplus reads texts with EvalPlus.*pip install evalplus==0\.3\.1$"):
+        main()
 
 
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=list(HOSTILE))

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import ast
 import re
-import symtable
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, takewhile
+from itertools import chain, takewhile
+
+from infogain.evals.statements import ALWAYS, Statement, needed, returns, statements
 
 LONGEST = 300  # lines of a piece, so that the time a text takes grows with its length alone
 TRIES = 20  # cuts until a run parses: one at the mistake, one for each `if …:` or `@…` that it leaves open
-ALWAYS = "*"  # stands for names that nobody can list: those of `from … import *`, and the compiler's own
 FENCE = "\n```\n"  # never parses, so it ends a piece
 INDENT = "    "
 BEGINS = re.compile(r"[ \t]*(?:(?:async|def|class|import|from)[ \t]|[@#]|try:|\w[\w., \[\]]*(?::[^=]+)?=(?!=))")
@@ -28,25 +28,6 @@ MARKS = re.compile(
 )
 CONSOLE = re.compile(r"^(?:>>>|\.\.\.) ", re.MULTILINE)
 SPACES = {0: None, 0x200B: None, 0xFEFF: None, 0xA0: " ", 0x202F: " ", 0x3000: " "}
-CHANGES = {"add", "append", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "update"}
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement at the top of a program, with the comments before it.
-
-    binds    names that it defines or changes
-    uses     names of the module that it needs, at once or when it is called
-    stub     is it a function that never returns anything?
-    imports  does it nothing but import?
-    """
-
-    source: str
-    binds: frozenset[str] = frozenset()
-    uses: frozenset[str] = frozenset()
-    stub: bool = False
-    imports: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +70,7 @@ def read_program(text: str, name: str | None, before: str = "") -> str:
     main, found = best
     asked = {name} if name in main.names else main.names | {name}
     roots = frozenset({ALWAYS, *filter(None, asked)}).union(*(piece.names for piece in given))
-    return "\n".join(s.source for s in needed(joined(main, found), roots)).strip("\n")
+    return "\n".join(s.source for s in needed(joined(main, found), roots, name)).strip("\n")
 
 
 def _best_reading(text: str, name: str | None, before: str) -> tuple[Piece, list[Piece]] | None:
@@ -187,87 +168,15 @@ def _cut(lines: Sequence[str], broken: bool) -> list[Piece]:
     return [part for part in parts if part.statements]
 
 
-def statements(lines: Sequence[str], nodes: Sequence[ast.stmt]) -> list[Statement]:
-    """The statements of a program; those that share a line are one, and what is behind the last one is its too."""
-    groups: dict[int, list[ast.stmt]] = {}  # by last line
-    for node in nodes:
-        shared = groups.pop(node.lineno, [])
-        end = len(lines) if node is nodes[-1] else node.end_lineno or node.lineno
-        groups[end] = [*shared, node]
-    return [_describe("\n".join(lines[a:b]), groups[b]) for a, b in pairwise([0, *groups])]
-
-
-def _describe(source: str, nodes: Sequence[ast.stmt]) -> Statement:
-    try:
-        top = symtable.symtable(source, "program", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Statement(source)  # it parses, yet Python would not compile it
-    if all(isinstance(node, ast.AnnAssign) and not node.value for node in nodes):
-        return Statement(source)  # `largest: the first one` is as good as words
-    bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-    uses = {symbol.get_name() for table in _tables(top) for symbol in table.get_symbols() if symbol.is_global()}
-    binds = frozenset(bound).union(*map(changed, nodes))
-    stub = all(isinstance(node, Function) and not returns(node) for node in nodes)
-    imports = all(isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
-    return Statement(source, binds, frozenset(uses), stub, imports)
-
-
-def _tables(top: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    todo = [top]
-    while todo:
-        yield (table := todo.pop())
-        todo += table.get_children()
-
-
-def changed(node: ast.stmt) -> set[str]:
-    """Names whose values a statement changes by their items, attributes or methods; and those nobody can list."""
-    if isinstance(node, ast.ImportFrom):
-        return {ALWAYS} if node.module == "__future__" or node.names[0].name == "*" else set()
-    if isinstance(node, Function | ast.ClassDef):
-        return set()
-    return {root for part in ast.walk(node) if _changes(part) and (root := _root(part))}
-
-
-def _changes(part: ast.AST) -> bool:
-    """Is it `x[i]` or `x.a` on the left of `=`, or the `x.append` of a call?"""
-    if isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store):
-        return True
-    return isinstance(part, ast.Attribute) and part.attr in CHANGES
-
-
-def _root(part: ast.AST) -> str | None:
-    """The `x` of `x.a[i].b`."""
-    while isinstance(part, ast.Subscript | ast.Attribute):
-        part = part.value
-    return part.id if isinstance(part, ast.Name) else None
-
-
-def returns(tree: ast.Module | Function) -> bool:
-    """Does it return or yield, itself and not in a function inside it?"""
-    todo: list[ast.AST] = [*tree.body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            todo.extend(ast.iter_child_nodes(node))
-    return False
-
-
 def joined(main: Piece, found: Iterable[Piece]) -> list[Statement]:
-    """What other pieces import, and define and it does not; then the piece itself; no stubs of what is defined."""
+    """What other pieces import, and define and it does not; then the piece itself; no stubs of what is defined.
+
+    Others do nothing to what the piece has, for it is not there yet when they run.
+    """
+    bound = frozenset[str]().union(*(s.binds for s in main.statements))
     others = dict.fromkeys(s for piece in found if piece != main for s in piece.statements)
-    program = [*(s for s in others if s.imports or not s.binds & main.names), *main.statements]
+    more = [s for s in others if s.imports or not (s.binds & main.names or s.mentions & bound)]
+    program = [*more, *main.statements]
     defined = frozenset[str]().union(*(s.binds for s in program if not s.stub))
     program = [s for s in program if not (s.stub and s.binds <= defined)]
     return sorted(program, key=lambda s: not (s.imports and "__future__" in s.source))  # Python wants those first
-
-
-def needed(program: Sequence[Statement], names: frozenset[str]) -> list[Statement]:
-    """The statements that define or change these names, and those that they use in turn."""
-    while True:
-        kept = [s for s in program if s.binds & names]
-        more = names.union(*(s.uses for s in kept))
-        if more == names:
-            return kept
-        names = more
