@@ -82,13 +82,16 @@ class Lane:
             )
 
     def check_memory(self, vocab_size: int, device: torch.device) -> None:
-        """Refuse more candidates and copies than can be listed at all; where logits are held, fewer fit."""
+        """Refuse more candidates, copies and hypotheses than can be listed at all; where logits are held, fewer fit."""
         sampler, columns = self.recipe.sampler, self.canvas.tokens.shape[1]
         rows = min(self.at_once or self.rows, self.rows)
         written = rows * min(self.recipe.block or columns, columns)
         each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * vocab_size * LOGIT_BYTES
         count = sampler.candidates * sampler.copies
         check_fits(f"n, candidates or copies of {rows} prompts in flight,", count, each, each + held, device)
+        check_fits(
+            f"width, hypotheses of {rows} prompts in flight,", sampler.beam, count * each, count * (each + held), device
+        )
 
 
 class Block(NamedTuple):

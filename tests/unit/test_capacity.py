@@ -60,6 +60,12 @@ def test_more_candidates_than_fit_are_refused_before_any_work(sampler: str) -> N
         ["toy", "one-way", "--count", 10**9],
         ["toy", "one-way", "--count", 10**30],
         ["toy", "one-way", "--n", MOST, "--count", 100],
+        ["toy", "one-way", "--n", 10**11],
+        ["toy", "one-way", "--n", 10**30],
+        ["toy", "one-way", "--sampler", "best-of-n", "--n", 10**11],
+        ["toy", "one-way", "--sampler", "info-gain-beam", "--width", 10**11],
+        ["toy", "one-way", "--sampler", "info-gain-beam", "--width", MOST],
+        ["generate", "C24,13,6=31:", "--length", 4, "--n", 10**11, "-m", "zoo:tiny-reason"],
         ["demo", "--count", 10**9],
         ["study", "oneway", "--workers", 10**9],
         ["eval", "zoo:countdown", "--limit", 1, "--seeds", 10**9, "-m", "zoo:tiny-reason"],
@@ -76,9 +82,14 @@ def test_the_command_line_says_how_many_fit(
     assert int(fits[1].replace(",", "")) >= 1
 
 
-@pytest.mark.parametrize("flag", ["--n", "--top-k"])
-def test_a_count_beyond_all_is_refused_by_its_option(flag: str) -> None:
-    assert "must be at most 2147483647; got 100000000000" in refused("toy", "one-way", flag, 10**11)
+@pytest.mark.parametrize("flags", [("--top-k",), ("--sampler", "pc", "--top-k"), ("--base", "ar", "--base.top-k")])
+def test_no_more_tokens_can_be_drawn_among_than_there_are(flags: tuple[str, ...]) -> None:
+    size = infogain.models.parity().model.vocab_size
+    sampler = ("--sampler", "best-of-n") if "--base" in flags else ()
+    ok("toy", "parity", "--quiet", *sampler, *flags, size)
+    for many in (size + 1, 10**11):
+        said = refused("toy", "parity", *sampler, *flags, many)
+        assert f"top_k must be at most the vocabulary of {size}; got {many}" in said
 
 
 @pytest.mark.parametrize(

@@ -102,12 +102,6 @@ def test_a_temperature_has_a_range(option: str) -> None:
         make("info-gain", **{option: 3.5e38})
 
 
-@pytest.mark.parametrize(("name", "option"), [("info-gain", "n"), ("best-of-n", "n"), ("info-gain-beam", "width")])
-def test_counts_have_an_end(name: str, option: str) -> None:
-    with pytest.raises(OptionError, match=f"{option} must be at most 2147483647"):
-        make(name, **{option: 10**11})
-
-
 @pytest.mark.parametrize(
     ("options", "text"),
     [

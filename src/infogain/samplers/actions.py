@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain.device import counting, remembered
 from infogain.errors import ContractError
-from infogain.options import HOTTEST, MOST, option
+from infogain.options import HOTTEST, option
 from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
 from infogain.state import Candidates, State
 
@@ -62,7 +62,7 @@ class LookAhead(Drawing):
 
     greedy: ClassVar[bool] = False
 
-    n: int = option(8, "candidate actions per step", low=1, high=MOST, hint="Use 1 (greedy) or 8 (the paper's).")
+    n: int = option(8, "candidate actions per step", low=1, hint="Use 1 (greedy) or 8 (the paper's).")
     tau_pos: float = option(0.1, "position temperature of candidates 1…n−1; candidate 0 is greedy", low=0, high=HOTTEST)
     gamma: float = option(
         0.8, "bypass: positions with top-1 probability above this are always chosen; 1 = off", above=0, high=1

@@ -12,8 +12,9 @@ from torch import Tensor
 from infogain import noise
 from infogain.canvas import block_columns
 from infogain.device import counting, remembered
+from infogain.errors import OptionError
 from infogain.marginals import Marginals
-from infogain.options import HOTTEST, MOST, Options, Registry, option
+from infogain.options import HOTTEST, Options, Registry, option
 from infogain.state import TABLE, Candidates, State, only
 
 Kind = Callable[..., Tensor]  # of noise
@@ -89,7 +90,7 @@ class Drawing(Sampler):
     """A sampler that draws its tokens at a temperature."""
 
     tau_token: float = option(0.7, "token temperature; 0 takes the most likely token", low=0, high=HOTTEST)
-    top_k: int | None = option(None, "draw among the k most likely tokens only; unset: among all", low=1, high=MOST)
+    top_k: int | None = option(None, "draw among the k most likely tokens only; unset: among all", low=1)
     top_p: float | None = option(
         None, "draw among the fewest tokens that hold this probability; unset: all", above=0, high=1
     )
@@ -97,6 +98,13 @@ class Drawing(Sampler):
     @property
     def draws(self) -> bool:
         return self.tau_token > 0 and self.top_k != 1
+
+    def check(self, vocab_size: int) -> None:
+        if self.top_k is not None and self.top_k > vocab_size:
+            raise OptionError(
+                f"{self.name}: top_k must be at most the vocabulary of {vocab_size}; got {self.top_k}. "
+                "Leave it unset to draw among all tokens."
+            )
 
     def draw(self, z: State, n: int = 1) -> Tensor:
         """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""

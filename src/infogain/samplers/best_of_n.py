@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from infogain.options import MOST, option
+from infogain.options import option
 from infogain.samplers.base import SAMPLERS, Sampler, Words
 from infogain.state import Candidates, State
 
@@ -21,7 +21,7 @@ class BestOfN(Sampler):
     criteria: ClassVar[str] = "−H̃ over n decodes of the base"
     greedy: ClassVar[bool] = False
 
-    n: int = option(8, "independent decodes per prompt", low=1, high=MOST)
+    n: int = option(8, "independent decodes per prompt", low=1)
     base: Sampler = option("confidence", "sampler of each decode")
 
     def __post_init__(self) -> None:

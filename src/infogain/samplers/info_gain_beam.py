@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from infogain.objective import state_uncertainty
-from infogain.options import MOST, Plain, option
+from infogain.options import Plain, option
 from infogain.samplers.base import SAMPLERS
 from infogain.samplers.info_gain import InfoGain
 from infogain.state import Candidates, State
@@ -28,7 +28,7 @@ class InfoGainBeam(InfoGain):
     sensitivity: ClassVar[str] = "–"
     presets: ClassVar[Mapping[str, Plain]] = {}  # those of the sampler were chosen without a beam
 
-    width: int = option(4, "hypotheses kept per prompt", low=1, high=MOST)
+    width: int = option(4, "hypotheses kept per prompt", low=1)
 
     @property
     def beam(self) -> int:

@@ -44,6 +44,7 @@ class PC(Greedy):
             )
 
     def check(self, vocab_size: int) -> None:
+        super().check(vocab_size)
         if self.frequencies is not None:
             read_frequencies(self.frequencies, vocab_size)
 
