@@ -119,7 +119,66 @@ def test_what_an_interval_holds_is_not_decided() -> None:
 def test_a_single_problem_tells_nothing_of_a_difference() -> None:
     assert paired_bootstrap([1.0]).plain() is None
     assert paired_bootstrap([1.0] * 9, [1.0]).plain() is None
-    assert paired_bootstrap([1.0] * 9, [0.0] * 4) == (0.5, 0.5, 0.5)
+    assert paired_bootstrap([0.0] * 9).plain() is None  # of no known scale
+
+
+def test_a_difference_is_never_certain() -> None:
+    """Problems that differ otherwise may not have come up yet: two gains decide nothing, nor do twenty ties."""
+    assert paired_bootstrap([1.0, 1.0], most=1.0) == (1.0, -1.0, 1.0)
+    assert paired_bootstrap([3.0, 3.1]).above() is None
+    _, low, high = paired_bootstrap([0.0] * 20, most=1.0)
+    assert low < -0.05 < 0.05 < high
+    assert paired_bootstrap([1.0] * 20, most=1.0).above() is True
+    value, low, high = paired_bootstrap([1.0] * 9, [0.0] * 4, most=1.0)
+    assert low < value == 0.5 < high
+
+
+def flips(problems: int, gained: float, lost: float) -> list[tuple[int, int, float]]:
+    """Every outcome that is not too rare: problems gained, lost, and its chance."""
+    gone = math.lgamma(problems + 1)
+    found = []
+    for a in range(problems + 1 if gained else 1):
+        for b in range(problems + 1 - a if lost else 1):
+            rest = problems - a - b
+            ways = gone - math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(rest + 1)
+            logs = [n * math.log(p) for n, p in ((a, gained), (b, lost), (rest, 1 - gained - lost)) if n]
+            found.append((a, b, math.exp(ways + math.fsum(logs))))
+    return [outcome for outcome in found if outcome[2] > 1e-3]
+
+
+def coverage(problems: int, gained: float, lost: float) -> tuple[float, float]:
+    """That of the paired bootstrap, and that of problems drawn among themselves alone."""
+    found = [0.0, 0.0]
+    for a, b, chance in flips(problems, gained, lost):
+        gaps = [1.0] * a + [-1.0] * b + [0.0] * (problems - a - b)
+        for which, most in enumerate((1.0, 1e-12)):
+            _, low, high = paired_bootstrap(gaps, most=most)
+            found[which] += chance * (low - 1e-9 <= gained - lost <= high + 1e-9)
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("problems", [20, 30, 50, 100, 500])
+def test_differences_of_few_problems_are_covered(problems: int) -> None:
+    """Counted out, but for outcomes rarer than a thousandth, which count as misses."""
+    found = [coverage(problems, count / problems, 0.0) for count in (0.5, 1, 2, 3, 4, 6)]
+    found += [coverage(problems, 1.5 / problems, 0.5 / problems)]
+    found += [coverage(problems, gained, 0.0) for gained in (0.6, 0.8, 0.9, 0.97) if problems <= 100]
+    assert min(new for new, _ in found) >= ENOUGH
+    assert min(alone for _, alone in found) < 0.7  # what the two problems more are for
+
+
+def test_differences_without_a_bound_are_covered() -> None:
+    values = 1 + torch.randn(300, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    covers = [low <= 1 <= high for _, low, high in map(paired_bootstrap, values.tolist())]
+    assert sum(covers) / len(covers) >= ENOUGH
+
+
+def test_a_verdict_agrees_with_the_digits_that_are_shown() -> None:
+    found = Interval(-0.034, -0.064, -0.004)
+    assert found.above() is False
+    assert found.rounded(2).above() is None
+    assert found.rounded(2).show(2) == found.show(2) == "−0.03 [−0.06, 0.00]"
+    assert Interval(1.0, math.nan, math.nan).rounded(2).above() is None
 
 
 def test_every_task_is_drawn_anew_by_itself() -> None:

@@ -133,7 +133,7 @@ def verdicts(found: Comparison) -> list[str]:
     """Whether pass@1 changed, and how the texts of both runs fell out."""
     of = f"of {found.texts} texts of {found.problems} problems"
     lines = [
-        f"pass@1 {DECIDED[found.accuracy.difference.above()]}",
+        f"pass@1 {DECIDED[found.accuracy.difference.rounded(3).above()]}",
         f"right in the second run only: {found.gained}; in the first only: {found.lost}; in both: {found.both_right}; "
         f"in neither: {found.both_wrong} ({of})",
     ]

@@ -52,7 +52,7 @@ def compare(first: Run, second: Run) -> Comparison:
         problems=len({item for item, _ in shared}),
         texts=len(shared),
         unpaired=len(one) + len(two) - 2 * len(shared),
-        accuracy=_change(pairs, "score"),
+        accuracy=_change(pairs, "score", most=1.0),
         entropy=_change(pairs, "cumulative_entropy"),
         **{name: counts[outcome] for outcome, name in OUTCOMES.items()},
     )
@@ -98,11 +98,11 @@ def unfinished(first: Run, second: Run) -> list[str]:
     return [f"the {name} run is unfinished: {done} of {texts} texts" for name, done, texts in counts if done < texts]
 
 
-def _change(pairs: Sequence[tuple[Plain, Plain]], name: str) -> Change:
+def _change(pairs: Sequence[tuple[Plain, Plain]], name: str, most: float | None = None) -> Change:
     first, second = ([pair[i] for pair in pairs] for i in (0, 1))
     units = independent(first, second)
     one, two = (by_unit(lines, units, lambda line: line[name]) for lines in (first, second))
-    found = paired_bootstrap([b - a for a, b in zip(one, two, strict=True)])
+    found = paired_bootstrap([b - a for a, b in zip(one, two, strict=True)], most=most)
     return Change(mean(one), mean(two), found)
 
 

@@ -47,6 +47,10 @@ class Interval(NamedTuple):
         above = self.above(level)
         return None if above is None else not above
 
+    def rounded(self, digits: int) -> Interval:
+        """In the digits that are shown, for a verdict that agrees with them."""
+        return Interval(*(round(x, digits) for x in self))
+
 
 def number(x: float, digits: int = 1, scale: float = 1.0, signed: bool = False) -> str:
     """A rounded number with a true minus, and none before zero."""
@@ -137,21 +141,25 @@ def student(freedom: int) -> float:
     return Z + math.fsum(term / freedom**power for power, term in enumerate(terms, 1))
 
 
-def paired_bootstrap(*tasks: Sequence[float]) -> Interval:
+def paired_bootstrap(*tasks: Sequence[float], most: float | None = None) -> Interval:
     """The mean of problems' differences, and of several tasks the mean of those means: problems are drawn anew.
 
-    Each task's problems are drawn with replacement among themselves. A task of one problem tells nothing.
+    Each task's problems are drawn with replacement among themselves and two more, one better by `most` and one worse:
+    problems that differ may not have come up yet, and where few did, the others alone would give an interval without
+    width. `most` is what a problem can differ by, 1 for shares; unset, the largest difference that there is. A task of
+    one problem tells nothing, nor do differences without a scale.
     """
     value = mean([mean(gaps) for gaps in tasks])
-    if not tasks or min(map(len, tasks)) < 2:
+    scale = max((abs(gap) for gaps in tasks for gap in gaps), default=0.0) if most is None else most
+    if not scale or min(map(len, tasks), default=0) < 2:
         return Interval(value, math.nan, math.nan)
-    means = torch.stack([resampled_means(gaps, task) for task, gaps in enumerate(tasks)]).mean(0)
+    means = torch.stack([resampled_means(gaps, scale, task) for task, gaps in enumerate(tasks)]).mean(0)
     low, high = means.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return Interval(value, low, high)
+    return Interval(value, min(low, value), max(high, value))
 
 
-def resampled_means(values: Sequence[float], task: int) -> Tensor:
-    found, size = torch.tensor(values, dtype=torch.float64), len(values)
+def resampled_means(values: Sequence[float], most: float, task: int) -> Tensor:
+    found, size = torch.tensor([*values, most, -most], dtype=torch.float64), len(values)
     at_once = max(1, PIECE // size)
     drawn = (_drawn(task, size, first, min(first + at_once, RESAMPLES)) for first in range(0, RESAMPLES, at_once))
     return torch.cat([found.index_select(0, places.flatten()).view_as(places).mean(-1) for places in drawn])
@@ -159,9 +167,9 @@ def resampled_means(values: Sequence[float], task: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def _drawn(task: int, size: int, first: int, last: int) -> Tensor:
-    """Which problems the resamples from `first` to `last` draw; remembered, for it takes longer than their means."""
+    """Which of size + 2 problems the resamples from `first` to `last` draw, `size` each; remembered, for it is slow."""
     u = noise.uniform(torch.tensor(task), STREAM, torch.arange(first, last)[:, None], torch.arange(size))
-    return (u * size).int()
+    return (u * (size + 2)).int()
 
 
 def average(parts: Sequence[Interval]) -> Interval:

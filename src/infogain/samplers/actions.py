@@ -27,6 +27,15 @@ class Greedy(Drawing):
     def draws(self) -> bool:
         return super().draws or self.tau_pos > 0
 
+    @property
+    def phi_draws(self) -> bool:
+        """Whether φ looks at the token drawn at a position; a subclass whose φ does must say so."""
+        return False
+
+    @property
+    def draws_positions(self) -> bool:
+        return self.tau_pos > 0 or (self.phi_draws and super().draws)
+
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
         raise NotImplementedError(f"{type(self).__name__} must say what φ is: define phi(z, tokens) -> [R, W]")
@@ -76,6 +85,10 @@ class LookAhead(Drawing):
     @property
     def draws(self) -> bool:
         return super().draws or (self.tau_pos > 0 and self.n > 1)
+
+    @property
+    def draws_positions(self) -> bool:
+        return (self.tau_pos > 0 and self.n > 1) or (self.phi == "drawn" and super().draws)
 
     def pinned(self, z: State) -> Tensor:
         """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""

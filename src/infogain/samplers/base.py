@@ -48,6 +48,11 @@ class Sampler(Options):
         return True
 
     @property
+    def draws_positions(self) -> bool:
+        """Whether another seed may choose other positions of a canvas. Where not, a first step is one choice."""
+        return self.draws
+
+    @property
     def beam(self) -> int:
         """Hypotheses kept per group."""
         return 1

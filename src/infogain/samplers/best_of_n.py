@@ -37,6 +37,10 @@ class BestOfN(Sampler):
         return self.base.draws
 
     @property
+    def draws_positions(self) -> bool:
+        return self.base.draws_positions
+
+    @property
     def beam(self) -> int:
         return self.base.beam
 

@@ -24,5 +24,9 @@ class Confidence(Greedy):
 
     of: str = option("top1", "probability of the most likely token, or of the drawn one", choices=("top1", "drawn"))
 
+    @property
+    def phi_draws(self) -> bool:
+        return self.of == "drawn"
+
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         return certainty(self.of, z.p, tokens[:, None])[:, 0]

@@ -43,6 +43,10 @@ class KLASS(Greedy):
     def memory(self) -> int:
         return 1 if self.variant == "paper" else HISTORY
 
+    @property
+    def phi_draws(self) -> bool:
+        return self.variant == "original"
+
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         if self.variant == "paper":
             return z.p.confidence + self._stable(z)

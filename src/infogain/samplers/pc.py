@@ -52,6 +52,10 @@ class PC(Greedy):
         if self.frequencies is not None:
             check_vocabulary(self.frequencies, tokenizer.vocabulary)
 
+    @property
+    def phi_draws(self) -> bool:
+        return True
+
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         surprise = _surprise(self.frequencies, z.p.vocab_size, z.masked.device)  # −log f
         content = drawn(z, tokens) * surprise[tokens]
@@ -62,8 +66,6 @@ class PC(Greedy):
 @lru_cache(maxsize=8)
 def _surprise(path: str | None, vocabulary: int, device: torch.device) -> Tensor:
     """−log(f + 1e-9) for every token. [V]"""
-    if path is None:
-        frequency = torch.full([vocabulary], 1 / vocabulary, dtype=torch.float64)
-    else:
-        frequency = read_frequencies(path, vocabulary)
+    equal = torch.full([vocabulary], 1 / vocabulary, dtype=torch.float64)
+    frequency = equal if path is None else read_frequencies(path, vocabulary)
     return -(frequency + 1e-9).log().to(device)

@@ -34,6 +34,10 @@ class Threshold(Greedy):
     def adaptive(self) -> bool:
         return True
 
+    @property
+    def phi_draws(self) -> bool:
+        return True
+
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         return drawn(z, tokens)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.evals.intervals import apart
 from infogain.options import Plain
 from infogain.studies.base import Check, Grid, Study, beats, listing, percent
 from infogain.studies.cell import Cell, Point, Row, pick
-from infogain.studies.independent import interval
+from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.studies.plot import margins, nth, side_legend, tidy
 
@@ -80,7 +79,7 @@ class BeamStudy(Study):
             if len(named) == 4:
                 found.append(beats(f"The sampler (width 1) beats best-of-8: {task}", named[1], named[8]))
                 one, *wider = (interval(named[width], "entropy") for width in (1, 2, 4))
-                saved = apart(one, min(wider))
+                saved = saved_entropy(one, min(wider))
                 lower = " → ".join(f"{h.value:.2f}" for h in (one, *wider))
                 found.append(Check(f"Wider beams lower H̃: {task}", saved.above(), f"{lower}: {saved.show(2)} less"))
         return found

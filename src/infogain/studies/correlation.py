@@ -63,7 +63,7 @@ class CorrelationStudy(Study):
         side_legend(right)
 
     def checks(self, rows: list[Row]) -> list[Check]:
-        found = {name: correlation(*zip(*points, strict=True)) for name, points in groups(rows).items()}
+        found = {name: correlation(*zip(*points, strict=True)).rounded(2) for name, points in groups(rows).items()}
         return [
             Check(f"Accuracy falls as H̃ rises: {name}", r.below(), f"r = {r.show(2, signed=True)}, paper −0.70")
             for name, r in found.items()

@@ -4,6 +4,10 @@ A unit is what could have come out otherwise on its own. Problems are drawn from
 that draws, each is a unit, even where two have the same canvas: they are two draws of what the task poses. With a
 sampler that does not draw, problems with the same canvas are one decode, however many there are: one unit. So at a
 temperature of 0 the one-way task, which has a single canvas, tells of such a sampler one decode, right or wrong.
+
+The first step sees nothing but the canvas. Where a sampler does not draw its positions, whatever it draws besides, the
+positions it begins with are one choice per canvas. So they are where all decodes begin alike: of a sampler that draws
+them, the canvas may have decided (a position that the bypass fixes), and nothing tells.
 """
 
 from __future__ import annotations
@@ -11,7 +15,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from infogain.evals.intervals import Interval, Z, around, mean_interval, paired_bootstrap, share_interval, stored
+from infogain.evals.intervals import (
+    Interval,
+    Z,
+    apart,
+    around,
+    mean_interval,
+    paired_bootstrap,
+    share_interval,
+    stored,
+    wilson,
+)
 from infogain.evals.numbers import mean
 from infogain.options import Plain
 from infogain.studies.cell import Cell, Row, posed
@@ -32,6 +46,13 @@ def _by_canvas(task: str, problems: int, split: str) -> Units:
     for number, problem in enumerate(posed(task, problems, split)):
         found.setdefault(problem.canvas, []).append(number)
     return list(found.values())
+
+
+def openings(cell: Cell, share: float) -> int:
+    """How many first steps there are, of which this share was of some kind."""
+    if cell.recipe.sampler.draws_positions and 0 < share < 1:
+        return cell.problems
+    return len(_by_canvas(cell.task, cell.problems, cell.split))
 
 
 def within(values: Sequence[float], of: Units) -> list[float]:
@@ -60,7 +81,22 @@ def entropy_of(cell: Cell, values: Sequence[float]) -> Interval:
 
 def paired(one: Row, other: Row) -> Interval:
     """How much more often one was right than the other on the same problems."""
-    return paired_bootstrap(gaps(one, other))
+    return share_difference(gaps(one, other))
+
+
+def share_difference(*tasks: Sequence[float]) -> Interval:
+    """The mean of shares' differences, in tenths of a per cent, as it is shown."""
+    return paired_bootstrap(*tasks, most=1.0).rounded(3)
+
+
+def saved_entropy(one: Interval, other: Interval) -> Interval:
+    """How much less H̃ the other has, in hundredths, as it is shown."""
+    return apart(one, other).rounded(2)
+
+
+def opening(cell: Cell, share: float) -> Interval:
+    """The share of decodes whose first step was of some kind, in tenths of a per cent, as it is shown."""
+    return wilson(share, openings(cell, share)).rounded(3)
 
 
 def gaps(one: Row, other: Row) -> list[float]:

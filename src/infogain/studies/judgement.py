@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.evals.intervals import apart
 from infogain.studies.base import SHOWN, Check, Grid, Study, all_above_zero, leaders, percent, points
 from infogain.studies.cell import Point, Row, pick
-from infogain.studies.independent import interval, paired
+from infogain.studies.independent import interval, paired, saved_entropy
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 from infogain.studies.plot import bars_across, colour, margins, tidy
 
@@ -73,7 +72,7 @@ class JudgementStudy(Study):
             return []
         ar = named["ar"]
         leads = {row["sampler"]: paired(ar, row) for row in greedy}
-        saved = {row["sampler"]: apart(interval(row, "entropy"), interval(ar, "entropy")) for row in greedy}
+        saved = {row["sampler"]: saved_entropy(interval(row, "entropy"), interval(ar, "entropy")) for row in greedy}
         best, least = (named[min(group, key=lambda label: group[label].value)] for group in (leads, saved))
         right = f"{percent(ar['accuracy'])} % against at most {percent(best['accuracy'])} % ({best['sampler']})"
         cost = f"H̃ {ar['entropy']:.2f} against at least {least['entropy']:.2f} ({least['sampler']})"

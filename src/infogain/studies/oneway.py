@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.evals.intervals import apart, wilson
 from infogain.studies.base import SHOWN, Check, Grid, Study, percent
-from infogain.studies.cell import Point, Row, pick
-from infogain.studies.independent import interval
+from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.independent import interval, opening, openings, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 from infogain.studies.plot import BLUE, ORANGE, line, side_legend, tidy
 
@@ -92,13 +91,11 @@ class OneWayStudy(Study):
         if not {"entropy", "info-gain"} <= set(named):
             return []
         greedy, gain = named["entropy"], named["info-gain"]
-        product = wilson(1 - greedy["factors_begun"], greedy["independent"])
-        factor = wilson(gain["factors_begun"], gain["independent"])
-        saved = apart(interval(greedy, "entropy"), interval(gain, "entropy"))
+        saved = saved_entropy(interval(greedy, "entropy"), interval(gain, "entropy"))
         cost = f"H̃ {gain['entropy']:.2f} against {greedy['entropy']:.2f}, {saved.show(2)} less"
         return [
-            Check("Entropy begins with the product", product.above(0.5), f"{product.show(scale=100)} %, paper 73.2 %"),
-            Check("Info-Gain begins with a factor", factor.above(0.5), f"{factor.show(scale=100)} %, paper 84.0 %"),
+            begins("Entropy begins with the product", greedy.cell, 1 - greedy["factors_begun"], "73.2"),
+            begins("Info-Gain begins with a factor", gain.cell, gain["factors_begun"], "84.0"),
             Check("Info-Gain ends at lower H̃ than Entropy", saved.above(), cost),
         ]
 
@@ -112,6 +109,13 @@ class OneWayStudy(Study):
                     f"decodes; {percent(row['accuracy'])} % of its equations are true, at H̃ {row['entropy']:.2f}."
                 )
         return said
+
+
+def begins(claim: str, cell: Cell, share: float, paper: str) -> Check:
+    """Whether most decodes begin so; n of them tell."""
+    found = opening(cell, share)
+    evidence = f"{found.show(scale=100)} % (n = {openings(cell, share)}), paper {paper} %"
+    return Check(claim, found.above(0.5), evidence)
 
 
 def shares(row: Row) -> list[str]:

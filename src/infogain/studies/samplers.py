@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from infogain.evals import intervals
-from infogain.evals.intervals import Interval, apart, paired_bootstrap
+from infogain.evals.intervals import Interval
 from infogain.studies.base import Check, Grid, Study, accuracy, all_above_zero, percent, points
 from infogain.studies.cell import Point, Row, pick
-from infogain.studies.independent import gaps, interval
+from infogain.studies.independent import gaps, interval, saved_entropy, share_difference
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
 from infogain.studies.plot import BLUE, RED, error_bars, figure_legend, tidy
 from infogain.zoo.tasks import TASKS
@@ -81,7 +81,7 @@ def claims(own: list[Row], at: str) -> list[Check]:
     others = [label for label in METHODS if not label.startswith("info-gain")]
     leads = {label: difference(own, "info-gain", label) for label in others}
     costs = {label: cost for label in METHODS if (cost := average(own, label, "entropy"))}
-    saved = {label: apart(costs[label], costs["info-gain"]) for label in others}
+    saved = {label: saved_entropy(costs[label], costs["info-gain"]) for label in others}
     least = nearest(saved)
     price = f"H̃ {costs['info-gain'].value:.2f} against {costs[least].value:.2f} ({least}), {saved[least].show(2)} less"
     found = [
@@ -141,7 +141,7 @@ def average(rows: list[Row], sampler: str, name: str = "accuracy") -> Interval |
 def difference(rows: list[Row], one: str, other: str) -> Interval:
     """How much more often one is right, problem by problem, on average over the tasks."""
     pairs = [[pick(rows, sampler=name, task=task) for name in (one, other)] for task in telling(rows)]
-    return paired_bootstrap(*(gaps(a[0], b[0]) for a, b in pairs if a and b))
+    return share_difference(*(gaps(a[0], b[0]) for a, b in pairs if a and b))
 
 
 def table(rows: list[Row], k: int, tau: float) -> Grid:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.evals.intervals import apart
 from infogain.studies.base import Check, Grid, Study, all_above_zero, listing
 from infogain.studies.cell import FIGURE, Cell, Point, Row, pick
-from infogain.studies.independent import interval
+from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import METHODS, of_size, recipe
 from infogain.studies.plot import tidy
 
@@ -74,7 +73,7 @@ class TemperatureStudy(Study):
         gain = top.pop("info-gain", None)
         if not gain or not top:
             return []
-        saved = {label: apart(other, gain) for label, other in top.items()}
+        saved = {label: saved_entropy(other, gain) for label, other in top.items()}
         low = min(top, key=lambda label: top[label])
         evidence = f"at most {gain.value:.2f}; best other {top[low].value:.2f} ({low}), {saved[low].show(2)} less"
         return [Check("Info-Gain's H̃ rises least over the temperatures", all_above_zero(saved.values()), evidence)]

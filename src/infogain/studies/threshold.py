@@ -69,7 +69,7 @@ class ThresholdStudy(Study):
         for task in dict.fromkeys(row["task"] for row in rows):
             off, on = pick(rows, task=task, γ=1.0), pick(rows, task=task, γ=0.8)
             if off and on:
-                more = ratio(interval(on[0], "entropy"), interval(off[0], "entropy"))
+                more = ratio(interval(on[0], "entropy"), interval(off[0], "entropy")).rounded(2)
                 less = on[0]["token_forwards"] / off[0]["token_forwards"]
                 evidence = f"H̃ × {more.show(2)} for token-forwards × {less:.2f}"
                 holds = more.below(1.1) if less < 0.5 else False

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.evals.intervals import apart
 from infogain.studies.base import Check, Grid, Study, listing
 from infogain.studies.cell import FIGURE, Point, Row, pick
-from infogain.studies.independent import interval
+from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 from infogain.studies.plot import figure_legend, line, tidy
 
@@ -54,7 +53,7 @@ class TrajectoriesStudy(Study):
             ends = {row["sampler"]: interval(row, "entropy") for row in pick(rows, K=k)}
             if {"entropy", "info-gain"} <= set(ends):
                 gain, greedy = ends["info-gain"], ends["entropy"]
-                saved = apart(greedy, gain)
+                saved = saved_entropy(greedy, gain)
                 evidence = f"{gain.value:.2f} against {greedy.value:.2f}, {saved.show(2)} less"
                 found.append(Check(f"Info-Gain's H̃ ends below Entropy's, K = {k}", saved.above(), evidence))
         return found

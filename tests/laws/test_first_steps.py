@@ -1,0 +1,30 @@
+"""A sampler knows whether another seed may choose other positions of the same canvas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import infogain
+from infogain import Canvas
+from infogain.samplers import Sampler, make
+from infogain.schedule import TokensPerStep
+from tests.cases import ALL, LENGTH, MODEL, label
+
+DECODES = 64
+MORE: list[tuple[str, dict[str, Any]]] = [
+    ("info-gain", {"n": 1, "phi": "top1"}),
+    ("info-gain", {"tau_pos": 0, "phi": "top1"}),
+    ("info-gain", {"tau_pos": 0, "gamma": 1.0}),
+    ("best-of-n", {"n": 2, "base": {"name": "confidence", "of": "drawn"}}),
+    ("confidence", {"of": "drawn", "top_k": 1}),
+]
+
+
+@pytest.mark.parametrize("sampler", [*ALL, *(make(name, **options) for name, options in MORE)], ids=label)
+def test_first_positions_vary_where_a_sampler_draws_them_and_only_there(sampler: Sampler) -> None:
+    canvas = Canvas.infill([[MODEL.mask_id] * LENGTH] * DECODES, MODEL.mask_id)
+    result = infogain.decode(MODEL, canvas, sampler, schedule=TokensPerStep(1), trace=False)
+    first = {tuple(row) for row in (result.revealed == 0).tolist()}
+    assert (len(first) > 1) is sampler.draws_positions
