@@ -6,7 +6,7 @@ import ast
 import re
 import symtable
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -198,19 +198,31 @@ def changed(program: Sequence[Statement], function: str | None) -> list[frozense
     examples = callers(program, function) | {"print"}
     values = NONE.union(*(s.values for s in program)) - examples
     standard = NONE.union(*(s.standard for s in program))
-    effects: dict[str, frozenset[str]] = {}  # of calling a name
+    calls: dict[str, set[Act]] = {}  # what calling a name does
+    same: dict[str, set[str]] = {}  # values that may be one, or parts of each other
+    for s in program:
+        for name in s.binds:
+            calls.setdefault(name, set()).update(s.calls)
+        for name in s.values if examples.isdisjoint(s.mentions) else ():
+            same.setdefault(name, set()).update((s.binds | s.uses) & values)
 
-    def by(acts: Iterable[Act]) -> frozenset[str]:
-        real = [act for act in acts if act.name not in examples]
-        sets = {ALWAYS for act in real if act.owner in standard and SETS.match(act.name)}
-        return frozenset(sets).union(*(act.given & values | effects.get(act.name, NONE) for act in real))
+    def by(act: Act) -> Iterator[str]:
+        yield from chain.from_iterable(same.get(name, [name]) for name in act.given & values)
+        if act.owner in standard and SETS.match(act.name):
+            yield ALWAYS
 
-    before = None
-    while effects != before:
-        before = effects.copy()
-        for s in program:
-            effects |= {name: effects.get(name, NONE) | by(s.calls) for name in s.binds}
-    return [by(s.runs) for s in program]
+    return [frozenset(chain.from_iterable(map(by, _reached(s.runs, calls, examples)))) for s in program]
+
+
+def _reached(acts: Iterable[Act], calls: Mapping[str, Iterable[Act]], examples: frozenset[str]) -> set[Act]:
+    """These, and what the functions do that they call, at any remove."""
+    found, todo = set[Act](), list(acts)
+    while todo:
+        act = todo.pop()
+        if act not in found and act.name not in examples:
+            found.add(act)
+            todo += calls.get(act.name, ())
+    return found
 
 
 def callers(program: Sequence[Statement], function: str | None) -> frozenset[str]:
