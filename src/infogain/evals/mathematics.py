@@ -18,6 +18,8 @@ MEMORY = 4 << 30  # bytes of address space
 BASE = re.compile(r"[0-9]_\{?([0-9]+)\}?")  # 40_9 is 36
 # 7 hours 30 minutes; and not the list "7 and 30"
 UNIT_BETWEEN = re.compile(r"[0-9]\s*\\(?:text|mathrm|mbox)\s*\{(?! *(?:and|or)\b)[^{}]*\}\s*[0-9]")
+# 3 (since 1 + 2 = 3): what stands before it is the answer
+REMARK = re.compile(r"(?<=\S)\s*(?:\\(?:text|mathrm|mbox)\s*\{\s*)?\((?:since|because|i\.e\.)\s.*", re.DOTALL)
 INEQUALITY = re.compile(r"[<>≤≥]|\\(?:[lg]eq?|[lg]t|[lg]eqslant)(?![A-Za-z])")
 ODD_CHARACTERS = str.maketrans({**dict.fromkeys("−‐‑–﹣－", "-"), **dict.fromkeys("\u00a0\u2007\u2009\u202f", " ")})
 TYPESETTING = re.compile(
@@ -41,10 +43,11 @@ def judge(gold: str, question: str, answer: str | None, text: str) -> tuple[bool
     if answer is None:
         found = parse(text.translate(ODD_CHARACTERS))
         answer = next((part for part in found if isinstance(part, str)), None)
-    if answer is None or not same_kind(gold, answer):
+    stated = REMARK.sub("", answer or "")
+    if not stated or not same_kind(gold, stated):
         return False, answer
-    ours, theirs = (parse(rf"\boxed{{{tidy(expression)}}}") for expression in (gold, answer))
-    return verify(ours, without_name(ours, theirs, answer, question)), answer
+    ours, theirs = (parse(rf"\boxed{{{tidy(expression)}}}") for expression in (gold, stated))
+    return verify(ours, without_name(ours, theirs, stated, question)), answer
 
 
 def same_kind(gold: str, answer: str) -> bool:

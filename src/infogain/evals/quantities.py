@@ -1,13 +1,14 @@
-"""Numbers as people write them: 1,200 or 1 200, −5, 1/2, 1e6, $18.00, 160 km/hr."""
+"""Numbers as people write them: 1,200 or 1 200, −5, 1/2, 1e6, 2 million, $18.00, 160 km/hr."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
 
-from infogain.evals.mathematics import ODD_CHARACTERS
+from infogain.evals.mathematics import ODD_CHARACTERS, REMARK
 
 LONGEST = 100  # characters of a number
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 DECIMAL = r"(?:[0-9]{1,3}(?:[, ][0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![A-Za-z0-9])\.[0-9]+"
 E_NOTATION = r"[eE](?P<exponent>[-+]?[0-9]{1,3})(?![0-9])"
 POWER_OF_TEN = r"\s*(?:\*|×|\\times)\s*10\s*(?:\^|\*\*)\s*\{?(?P<power>-?[0-9]{1,3})\}?(?![0-9])"
@@ -16,7 +17,10 @@ NUMBER = re.compile(
     r"(?P<sign>(?<![0-9)}])-)?"  # in 10-5 it is no sign
     rf"(?:(?P<whole>[0-9]+) (?P<top>[0-9]+)/(?P<bottom>[0-9]+)"
     rf"|(?P<decimal>{DECIMAL})(?:{E_NOTATION}|{POWER_OF_TEN}|\s?/\s?(?P<below>[0-9]+))?)"
+    rf"(?:[\s-]*(?P<scale>(?i:{'|'.join(SCALES)}))s?\b)?+"
 )
+SPACED_SIGN = re.compile(r"(\A\s*|(?:[=:(]|\b(?:is|was|be|equals))[^\S\n]*)-[^\S\n]+(?=[.0-9])")  # in 5 - 3 it is none
+COUNTED = re.compile(rf"\bhow many ({'|'.join(SCALES)})s?\b", re.IGNORECASE)
 UNKNOWN = re.compile(r"[0-9] ?[A-Za-z](?! ?[A-Za-z0-9])")  # 3q, and not the x of 5 x 3
 AROUND = r"[^0-9\\^*+!<>≤≥]*"  # a name, currency or unit: words, %, km/hr, a full stop
 QUANTITY = re.compile(f"{AROUND}?{NUMBER.pattern}(?! ?[xyz](?![A-Za-z])){AROUND}")
@@ -27,17 +31,23 @@ SPACES = re.compile(r"\\[,;: ]|~")
 MARKS = re.compile(r"\\!\s*|\\?[$%€£¥]|\*\*")
 
 
-def last_number(text: str) -> str | None:
-    """With its sign, without separators: "$1,200." holds 1200."""
-    found = list(NUMBER.finditer(FRACTION.sub(r" \1/\2", _plain(text))))
-    return _written(found[-1]) if found else None
+def unit_asked(question: str) -> str:
+    """In "How many dozens of eggs?" a dozen is a unit and no part of the number; empty where there is no such word."""
+    found = COUNTED.search(question)
+    return found[1].lower() if found else ""
 
 
-def only_number(text: str) -> str | None:
+def last_number(text: str, unit: str = "") -> str | None:
+    """With its sign, without separators: "$1,200." holds 1200, "2 dozen" 24, unless they are the unit."""
+    found = list(NUMBER.finditer(FRACTION.sub(r" \1/\2", SPACED_SIGN.sub(r"\1-", _plain(text)))))
+    return _written(found[-1], unit) if found else None
+
+
+def only_number(text: str, unit: str = "") -> str | None:
     r"""The number of a short answer that is one, whatever its name and unit: "x = 70{,}000\text{ dollars}"."""
-    name, _, right = _plain(text).rpartition("=")
-    found = QUANTITY.fullmatch(re.sub(r"^\s*-\s+", "-", right))
-    return _written(found) if found and not UNKNOWN.search(name) else None
+    name, _, right = _plain(REMARK.sub("", text)).rpartition("=")
+    found = QUANTITY.fullmatch(SPACED_SIGN.sub(r"\1-", right))
+    return _written(found, unit) if found and not UNKNOWN.search(name) else None
 
 
 def is_mixed(text: str) -> bool:
@@ -59,11 +69,17 @@ def _plain(text: str) -> str:
     return POWER_OF_UNIT.sub("", SPACES.sub(" ", words))
 
 
-def _written(found: re.Match[str]) -> str | None:
+def _written(found: re.Match[str], unit: str) -> str | None:
     """One number as `value` reads it; None where nobody would write one so long."""
     part = found.groupdict(default="")
     if len(found[0]) > LONGEST:
         return None
+    scale = part["scale"].lower()
+    number = value(_unscaled(part)) if scale not in ("", unit) else None
+    return _unscaled(part) if number is None else str(number * SCALES[scale])
+
+
+def _unscaled(part: dict[str, str]) -> str:
     if part["whole"]:
         return f"{part['sign']}{int(part['whole']) * int(part['bottom']) + int(part['top'])}/{part['bottom']}"
     exponent = part["exponent"] or part["power"]

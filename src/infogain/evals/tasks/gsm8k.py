@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infogain.evals.answers import boxed
-from infogain.evals.quantities import is_mixed, last_number, only_number, value
+from infogain.evals.quantities import is_mixed, last_number, only_number, unit_asked, value
 from infogain.evals.referee import compare
 from infogain.evals.source import Hub, Record
 from infogain.evals.task import Item, Score, Shot, Task
@@ -58,7 +58,8 @@ class GSM8K(Task):
 
     def score(self, item: Item, text: str) -> Score:
         short = boxed(text) or after_mark(text)
-        number = last_number(text) if short is None else only_number(short)
+        unit = unit_asked(item.question)
+        number = last_number(text, unit) if short is None else only_number(short, unit)
         if number is not None:
             return Score(value(number) == value(item.gold), number)
         return Score(False, short) if short is None or is_mixed(short) else Score(*compare(item.gold, short))
