@@ -57,8 +57,7 @@ class PC(Greedy):
         return True
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
-        surprise = _surprise(self.frequencies, z.p.vocab_size, z.masked.device)  # −log f
-        content = drawn(z, tokens) * surprise[tokens]
+        content = drawn(z, tokens) * _surprise(self.frequencies, z.p.vocab_size, z.masked.device)[tokens]
         offset = torch.arange(tokens.shape[1], device=tokens.device)
         return content.clamp(max=self.alpha) * torch.exp(-self.lam * offset)
 
