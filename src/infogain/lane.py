@@ -88,10 +88,9 @@ class Lane:
         written = rows * min(self.recipe.block or columns, columns)
         each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * vocab_size * LOGIT_BYTES
         count = sampler.candidates * sampler.copies
-        check_fits(f"n, candidates or copies of {rows} prompts in flight,", count, each, each + held, device)
-        check_fits(
-            f"width, hypotheses of {rows} prompts in flight,", sampler.beam, count * each, count * (each + held), device
-        )
+        which = f"of {rows} prompt{'s' if rows > 1 else ''} in flight,"
+        check_fits(f"n, candidates or copies {which}", count, each, each + held, device)
+        check_fits(f"width, hypotheses {which}", sampler.beam, count * each, count * (each + held), device)
 
 
 class Block(NamedTuple):

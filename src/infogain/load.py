@@ -63,7 +63,7 @@ def load(
         for option, value in (("cache", cache), ("engine", engine), ("ceiling", ceiling), ("refresh", refresh)):
             if value is not None:
                 raise InputError(
-                    f"a masked LM of transformers runs without a {option}; got {option}={value!r}. Leave it unset."
+                    f"a masked LM of transformers takes no {option}; got {option}={value!r}. Leave it unset."
                 )
         model, tokenizer = load_masked_lm(str(folder), kind, place)
         return TextModel(model, HubTokenizer(tokenizer), as_written(name), revision)

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import infogain
 from infogain import Recipe, Trace
-from infogain.cli import main
+from infogain.cli import demo, main
 from infogain.options import fields
 from infogain.provenance import made_with
 from infogain.samplers import SAMPLERS
@@ -329,6 +329,23 @@ def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path
     assert 'class="best"' in page
     assert not re.search(r'(?:src|href)="(?!#|data:)|url\(|@import|https?://(?!www\.w3\.org)', page)
     assert f"Written to {folder}: report.html" in text
+
+
+@pytest.mark.parametrize(
+    ("program", "on_the_path", "said"),
+    [
+        ("/somewhere/infogain/__main__.py", True, "python -m infogain"),
+        ("/somewhere/infogain/__main__.py", False, "python -m infogain"),
+        ("/env/bin/infogain", True, "infogain"),
+        ("/env/bin/infogain", False, "/env/bin/infogain"),
+    ],
+)
+def test_the_demo_names_the_command_as_it_was_called(
+    program: str, on_the_path: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [program])
+    monkeypatch.setattr("shutil.which", lambda name: f"/env/bin/{name}" if on_the_path else None)
+    assert demo._command() == said
 
 
 def test_the_demo_draws_a_picture(demo_folder: tuple[Path, str]) -> None:

@@ -38,6 +38,14 @@ def test_every_option_says_what_holds_without_it(name: str) -> None:
         assert said or isinstance(option.type, click.Path), f"{option.opts[0]}: {words}"
 
 
+def test_infill_offers_nothing_that_it_refuses() -> None:
+    shown = ok("infill", "--help")
+    assert "--eos-ids" not in shown
+    assert "messages" not in shown
+    assert "--eos-ids" in ok("generate", "--help")
+    assert '"prompt" or "messages"' in " ".join(ok("generate", "--help").split())
+
+
 @pytest.mark.parametrize("name", list(SAMPLERS))
 def test_a_samplers_defaults_are_those_it_has(name: str) -> None:
     text = " ".join(ok("generate", "--help").split()).replace("- ", "-")

@@ -127,6 +127,7 @@ def test_a_space_left_out_before_a_hole_is_said_once(llada: Path) -> None:
     result = run("infill", "the [MASK] sat [MASK:2]", "a [MASK]", *flags)
     assert result.exit_code == 0
     assert result.stderr.count("note: 3 spaces before holes are left out") == 1
+    assert "note: 1 space before a hole is left out" in run("infill", "the [MASK] sat", *flags).stderr
     assert "left out" not in run("infill", "the[MASK] sat", *flags).stderr
     assert "left out" not in run("infill", "S14_[MASK]", *ZOO).stderr
     assert "a space that stands before a hole is left out" in " ".join(ok("infill", "--help").split())

@@ -113,3 +113,9 @@ def test_other_errors_of_torch_are_not_dressed_up(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("infogain.cli.toy._decode", fails)
     assert isinstance(run("toy", "parity").exception, RuntimeError)
+
+
+def test_one_prompt_is_spoken_of_as_one() -> None:
+    toy = infogain.models.parity()
+    with pytest.raises(InputError, match="of 1 prompt in flight"):
+        infogain.decode(toy.model, toy.canvas(1), "info-gain", n=10**11)

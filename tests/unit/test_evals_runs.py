@@ -156,7 +156,9 @@ def test_of_two_lines_for_one_item_and_seed_the_first_counts(tmp_path: Path, cap
     assert run.items() == [line(0), line(0, seed=1, score=0)]
     assert caplog.messages == [f"{tmp_path / ITEMS}: 2 lines repeat an item and seed; the first of each counts."]
     other = Run(tmp_path / "other")
-    write(other, line(0), line(0, seed=1))
+    write(other, line(0), line(0, seed=1), line(0))
+    other.items()
+    assert "1 line repeats an item and seed" in caplog.messages[-1]
     assert compare(run, other).texts == 2
     assert compare(run, other).accuracy.first == 0.5
     assert shown(run, "pass@1") == "50.0"

@@ -140,5 +140,7 @@ def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: Duel, out
 
 
 def _command() -> str:
-    """How to call us again: by name, or by path where the environment is not active."""
+    """How to call us again: as a module where we run as one, else by name, or by path outside the environment."""
+    if Path(sys.argv[0]).name == "__main__.py":
+        return "python -m infogain"
     return "infogain" if shutil.which("infogain") else str(Path(sys.argv[0]))

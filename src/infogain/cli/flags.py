@@ -76,6 +76,11 @@ def settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK, "eos_ids": TEXT_EOS})])
 
 
+def filling_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a command that writes no ends of texts: --eos-ids is not offered, and the command says why."""
+    return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK}, hidden=("eos_ids",))])
+
+
 def shared_settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a command that runs several samplers: what is to hold for all of them."""
     return _flagged(command, command, _flags({"block": TEXT_BLOCK, "eos_ids": TEXT_EOS}))
@@ -99,8 +104,8 @@ def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags:
     return flagged
 
 
-def _flags(meanings: Mapping[str, str] = {}) -> list[Flag]:
-    """`meanings` of recipe fields, where they are not what a bare recipe says."""
+def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list[Flag]:
+    """`meanings` of recipe fields, where they are not what a bare recipe says; `hidden` ones are not in the help."""
     return [
         click.option("--recipe", "file__name", metavar="NAME|FILE", help=RECIPE_HELP),
         *(_sampler_flag(field) for field in _sampler_fields()),
@@ -115,7 +120,9 @@ def _flags(meanings: Mapping[str, str] = {}) -> list[Flag]:
         _option(Steps, "count", "--steps", "schedule__count", note=", in place of -k; unset: as many as -k takes"),
         _option(Steps, "shape", "--shape", "schedule__shape", note=" (with --steps)"),
         *(
-            _option(Recipe, field, dashed(field), f"recipe__{field}", meaning=meanings.get(field))
+            _option(
+                Recipe, field, dashed(field), f"recipe__{field}", meaning=meanings.get(field), hidden=field in hidden
+            )
             for field in RECIPE_FIELDS
         ),
     ]
@@ -130,9 +137,11 @@ def flag_type(kind: type, field: str) -> click.ParamType[Any] | None:
     return next((TYPES[part] for part in accepted(kind, field) if part in TYPES), None)
 
 
-def _option(kind: type, field: str, *names: str, note: str = "", meaning: str | None = None) -> Flag:
+def _option(
+    kind: type, field: str, *names: str, note: str = "", meaning: str | None = None, hidden: bool = False
+) -> Flag:
     shown, text = _metavar([kind], field), (meaning or _meaning(kind, field)) + note
-    return click.option(*names, type=flag_type(kind, field), metavar=shown, help=text)
+    return click.option(*names, type=flag_type(kind, field), metavar=shown, help=text, hidden=hidden)
 
 
 def _sampler_fields() -> dict[str, list[str]]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.flags import Settings, filling_flags
 from infogain.cli.model import Source, model_flags, recipe_for
-from infogain.cli.prompts import FILE, read_prompts
+from infogain.cli.prompts import TEXT_FILE, read_prompts
 from infogain.cli.terminal import say
 from infogain.cli.texts import Order, Target, target_flags
 from infogain.errors import InputError
@@ -19,9 +19,9 @@ from infogain.recipe import Recipe
 @click.command()
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @model_flags
-@FILE
+@TEXT_FILE
 @target_flags
-@settings_flags
+@filling_flags
 def infill(texts: tuple[str, ...], source: Source, file: Path | None, target: Target, settings: Settings) -> None:
     """Fill the holes of a text. [MASK] is one token, [MASK:8] eight.
 
@@ -42,10 +42,10 @@ def infill(texts: tuple[str, ...], source: Source, file: Path | None, target: Ta
     target.check(len(asked))
     model = source.load()
     job, recipe = infills(model, plain), recipe_for(model, settings, stop_at_eos=False)
-    if job.dropped_spaces:
+    if dropped := job.dropped_spaces:
+        spaces = "1 space before a hole is" if dropped == 1 else f"{dropped} spaces before holes are"
         say(
-            f"note: {job.dropped_spaces} spaces before holes are left out: a token of this model holds the space "
-            "before its word, and the model writes it.",
+            f"note: {spaces} left out: a token of this model holds the space before its word, and the model writes it.",
             err=True,
         )
     target.write(Order(model, job, recipe, asked))

@@ -15,12 +15,12 @@ from infogain.errors import InputError, UnknownName
 from infogain.job import Prompt, is_message
 from infogain.options import Plain
 
+PATH = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+REST = "(see the README for what else it may hold); - is the standard input"
 FILE = click.option(
-    "--file",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help='a prompt per line: plain text, or JSON with "prompt" or "messages" (see the README for what else it may '
-    "hold); - is the standard input",
+    "--file", type=PATH, help=f'a prompt per line: plain text, or JSON with "prompt" or "messages" {REST}'
 )
+TEXT_FILE = click.option("--file", type=PATH, help=f'a text per line, as it is or as JSON with "prompt" {REST}')
 SOURCES = ("prompt", "messages")
 SEED_BITS = 63
 

@@ -144,7 +144,7 @@ def browse(console: Console, run: Run, right: bool | None, limit: int | None, ou
     lines = in_order(run.items(), right, limit)
     if out:
         out.write_text(run_page(run, lines), encoding="utf-8")
-        console.print(f"page of {len(lines)} texts → {out}", soft_wrap=True)
+        console.print(f"page of {len(lines)} text{'' if len(lines) == 1 else 's'} → {out}", soft_wrap=True)
         return
     for line in lines:
         show_text(console, run, line)

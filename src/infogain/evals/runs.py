@@ -130,7 +130,8 @@ class Run:
         lines = read_lines(path)
         self._tell_of(lines.bad, "It is left out, and decoded again by the command that made the run.")
         if lines.repeated:
-            self._tell(f"{path}: {lines.repeated} lines repeat an item and seed; the first of each counts.")
+            repeat = "1 line repeats" if lines.repeated == 1 else f"{lines.repeated} lines repeat"
+            self._tell(f"{path}: {repeat} an item and seed; the first of each counts.")
         return lines.good
 
     def done(self) -> set[Key]:
