@@ -62,8 +62,9 @@ def load(
     if is_masked_lm(Config(folder)):
         for option, value in (("cache", cache), ("engine", engine), ("ceiling", ceiling), ("refresh", refresh)):
             if value is not None:
+                one = "an engine" if option == "engine" else f"a {option}"
                 raise InputError(
-                    f"a masked LM of transformers takes no {option}; got {option}={value!r}. Leave it unset."
+                    f"a masked LM of transformers runs without {one}; got {option}={value!r}. Leave it unset."
                 )
         model, tokenizer = load_masked_lm(str(folder), kind, place)
         return TextModel(model, HubTokenizer(tokenizer), as_written(name), revision)

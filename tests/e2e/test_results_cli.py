@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 from collections.abc import Iterator
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 import infogain.cli.reproduce as command
+from infogain.cli.results import NARROW
 from infogain.evals.evaluate import evaluate
 from infogain.evals.runs import Run, list_runs
+from infogain.evals.tables import as_markdown, listing
 from tests.e2e.test_cli import ok, refused, run
 from tests.parity.checkpoints import write_checkpoint
 
@@ -52,6 +56,16 @@ def test_runs_that_differ_in_their_cache_are_told_apart(tmp_path: Path) -> None:
     text = ok("results", "--runs", tmp_path, "--format", "markdown")
     assert "| K | cache |" in text
     assert "dual, refresh 2" in text
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_names_and_numbers_are_whole_at_any_width(columns: int, runs: Path) -> None:
+    shown = ok("results", "--runs", runs, env={"COLUMNS": str(columns)})
+    head, _, *rows = as_markdown(listing(list_runs(runs), found=NARROW)).splitlines()
+    assert all(cell.strip() in shown for cell in head.split("|"))
+    for row in rows:
+        assert all(html.unescape(cell).replace("\\", "").strip() in shown for cell in row.split("|"))
+    assert max(map(cell_len, shown.splitlines())) <= columns
 
 
 def test_two_runs_are_compared(runs: Path) -> None:

@@ -92,6 +92,8 @@ def test_load_knows_masked_lms_and_frames_their_texts(tmp_path: Path) -> None:
     assert infogain.generate(model, "the cat", length=3, trace=True)[0].trace.canvas == [[1, 5, 6, 4, 4, 4, 2]]  # type: ignore[union-attr]
     with pytest.raises(InputError, match="without a cache"):
         infogain.load(tmp_path, device="cpu", cache="dual")
+    with pytest.raises(InputError, match="without an engine"):
+        infogain.load(tmp_path, device="cpu", engine="eager")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 
 from infogain.evals import tables
@@ -20,3 +21,22 @@ def in_terminal(table: tables.Table) -> Table:
     for row in table.rows:
         shown.add_row(*row)
     return shown
+
+
+def in_parts(table: tables.Table, width: int) -> list[Table]:
+    """The table, or where it is too wide its columns on several below each other: no word or number is broken.
+
+    Each part begins with the first column, which says what a row is of.
+    """
+    widths = [max(map(cell_len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    parts = [[0]]
+    for i in range(1, len(widths)):
+        if len(parts[-1]) > 1 and sum(widths[j] + 1 for j in parts[-1]) + widths[i] > width:
+            parts.append([0])
+        parts[-1].append(i)
+    return [in_terminal(_part(table, part)) for part in parts]
+
+
+def _part(table: tables.Table, columns: list[int]) -> tables.Table:
+    head, *rows = ([row[i] for i in columns] for row in (table.columns, *table.rows))
+    return tables.Table(head, rows, sum(i < table.words for i in columns))

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from infogain.cli.layout import in_terminal
+from infogain.cli.layout import in_parts
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
@@ -104,7 +104,10 @@ def narrow(runs: list[Run]) -> Table:
 
 def show(console: Console, table: Table, kind: str | None) -> None:
     if kind is None:
-        console.print(in_terminal(table))
+        first, *others = in_parts(table, console.width)
+        console.print(first)
+        for part in others:
+            console.print("", part, sep="\n")
     else:
         say(FORMATS[kind](table), nl=False)
 
