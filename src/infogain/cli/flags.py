@@ -77,7 +77,7 @@ def settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def filling_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a command that writes no ends of texts: --eos-ids is not offered, and the command says why."""
+    """Gives them to a command whose texts have no ends: --eos-ids is not offered, and the command says why."""
     return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK}, hidden=("eos_ids",))])
 
 

@@ -92,7 +92,7 @@ def save_csv(rows: list[Row], path: Path) -> None:
 
 
 def _signature(row: Row) -> Plain:
-    """Of which model a row is and how that ran; nothing of a cell of before it was kept, or of no model."""
+    """The model a row is of and how that ran; nothing of a cell of before it was kept, or of no model."""
     about = row.numbers.get("provenance", {})
     return {**about, **about.get("versions", {})}
 
