@@ -219,7 +219,7 @@ def test_a_trace_holds_what_was_written(tmp_path: Path) -> None:
 
 
 def test_names_of_files_are_said_as_they_are(tmp_path: Path) -> None:
-    """By commands that decode nothing of a model's text to the screen, and in errors."""
+    """Names that others chose are harmless also in errors and in commands that print no text of a model."""
     trace = traced(tmp_path)
     for shown in (
         ok("view", trace, "--out", tmp_path / f"{ODD}.html"),

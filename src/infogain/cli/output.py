@@ -22,7 +22,7 @@ def check_file(path: Path | None, overwrite: bool) -> None:
 
 
 def check_folder_of(path: Path | None) -> None:
-    """Of a file that may be there."""
+    """Refuse a file whose folder does not exist; the file itself may be there."""
     if path and not path.parent.is_dir():
         raise InputError(f"a file to write needs a folder that exists; {path.parent} is none. Make it first.")
 

@@ -18,7 +18,7 @@ SPELLING = ("name", "revision")  # of a model whose files are known
 
 
 def hash_of(value: Any) -> str:
-    """Of anything JSON can hold; equal values have equal hashes."""
+    """A hash of anything JSON can hold; equal values have equal hashes."""
     return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=6).hexdigest()
 
 

@@ -38,7 +38,7 @@ def unit_asked(question: str) -> str:
 
 
 def last_number(text: str, unit: str = "") -> str | None:
-    """With its sign, without separators: "$1,200." holds 1200, "2 dozen" 24, unless they are the unit."""
+    """A number with its sign, without separators: "$1,200." holds 1200, "2 dozen" 24, unless they are the unit."""
     found = list(NUMBER.finditer(FRACTION.sub(r" \1/\2", SPACED_SIGN.sub(r"\1-", _plain(text)))))
     return _written(found[-1], unit) if found else None
 

@@ -62,7 +62,7 @@ class Task(ABC):
     def score(self, item: Item, text: str) -> Score: ...
 
     def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[Score]:
-        """Of several texts that were asked for in this style."""
+        """The scores of several texts that were asked for in this style."""
         return [self.score(item, text) for item, text in given]
 
     def chat(self, question: str) -> str:

@@ -28,7 +28,7 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of configuration and weights; of a model that is asked in chat, also of its tokenizer and template."""
+        """A hash of configuration and weights, and for a model that is asked in chat of its tokenizer and template."""
         weights = fingerprint(self.folder)
         return weights if self.is_zoo else f"{weights}-{tokenizer_fingerprint(self.folder)}"
 

@@ -53,7 +53,7 @@ def limit(memory_mb: int) -> None:
 
 
 def limit_time(seconds: float) -> None:
-    """Of the processor, for each process. Whole seconds are all the kernel takes; the judge counts more finely."""
+    """Limit each process's CPU time. The kernel takes whole seconds only; the judge counts more finely."""
     _cap(resource.RLIMIT_CPU, math.floor(seconds) + 1)
 
 
