@@ -102,7 +102,7 @@ class Batch:
     def _past(self, going: Openings) -> Past:
         groups = [run.groups[g] for run, rows in going for g in rows.members]
         row = [rows.row for _, rows in going if rows.row is not None]
-        known = all(run.sampler.beam == 1 for run, _ in going)  # a group is one row of the context
+        known = all(run.traits.beam == 1 for run, _ in going)  # a group is one row of the context
         places = [group.context[0] for group in groups] if known else None
         return Past(self.context, torch.cat(row), [group.kept for group in groups], places)
 

@@ -205,7 +205,7 @@ def as_stops(stop: str | Sequence[str]) -> list[str]:
 
 def _early_stop(tokenizer: Tokenizer, stops: list[str], recipe: Recipe) -> Any:
     """For the loop to ask at block ends. Where it cannot (beams, random order), texts are cut when they are done."""
-    if not stops or recipe.order == "random" or recipe.sampler.beam > 1:
+    if not stops or recipe.order == "random" or recipe.sampler.traits.beam > 1:
         return None
     return lambda row, written: any(stop in tokenizer.decode(written) for stop in stops)
 

@@ -71,11 +71,11 @@ class Lane:
             )
         if block_causal and recipe.order == "random":
             raise OptionError("a block-causal model needs order='sequence': a block cannot see what comes after it.")
-        if self.stop and (recipe.order == "random" or recipe.sampler.beam > 1):
+        if self.stop and (recipe.order == "random" or recipe.sampler.traits.beam > 1):
             raise OptionError(
                 "`stop` needs order='sequence' and a sampler that keeps one hypothesis; cut the finished text instead."
             )
-        if recipe.order == "random" and recipe.eos_ids and recipe.sampler.beam > 1:
+        if recipe.order == "random" and recipe.eos_ids and recipe.sampler.traits.beam > 1:
             raise OptionError(
                 "order='random' with eos_ids needs a sampler that keeps one hypothesis, for each hypothesis would go "
                 "through other blocks. Use order='sequence', or width 1."
@@ -83,14 +83,14 @@ class Lane:
 
     def check_memory(self, vocab_size: int, device: torch.device) -> None:
         """Refuse more candidates, copies and hypotheses than can be listed at all; where logits are held, fewer fit."""
-        sampler, columns = self.recipe.sampler, self.canvas.tokens.shape[1]
+        traits, columns = self.recipe.sampler.traits, self.canvas.tokens.shape[1]
         rows = min(self.at_once or self.rows, self.rows)
         written = rows * min(self.recipe.block or columns, columns)
         each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * vocab_size * LOGIT_BYTES
-        count = sampler.candidates * sampler.copies
+        count = traits.candidates * traits.copies
         which = f"of {rows} prompt{'s' if rows > 1 else ''} in flight,"
         check_fits(f"n, candidates or copies {which}", count, each, each + held, device)
-        check_fits(f"width, hypotheses {which}", sampler.beam, count * each, count * (each + held), device)
+        check_fits(f"width, hypotheses {which}", traits.beam, count * each, count * (each + held), device)
 
 
 class Block(NamedTuple):

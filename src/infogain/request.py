@@ -50,7 +50,7 @@ class Request:
 
 def make_requests(recipe: Recipe, canvas: Canvas, seeds: Sequence[int], first: int, aligned: bool) -> list[Request]:
     """A request for each row, numbered from `first`."""
-    copies = torch.arange(recipe.sampler.copies)
+    copies = torch.arange(recipe.sampler.traits.copies)
     forked = noise.fork(torch.tensor(seeds)[:, None], noise.COPY, copies).tolist()  # [P, copies]
     masked, lengths = canvas.masked, canvas.length.tolist()
     requests = []

@@ -46,6 +46,7 @@ class Run:
     def __init__(self, lane: Lane, index: int, aligned: bool, device: torch.device, trace: bool) -> None:
         self.lane, self.index, self.device = lane, index, device
         self.sampler, self.schedule = lane.recipe.sampler, lane.recipe.schedule
+        self.traits = self.sampler.traits
         self.eos_ids = upload(lane.recipe.eos_ids, device) if lane.recipe.eos_ids else None
         self.never: Tensor | None = None  # ids that the model must not predict
         self.queue = Queue(lane, aligned, device, trace)
@@ -73,7 +74,7 @@ class Run:
         that are in step mostly stay so, and every opening that is shared saves a forward, and more than its time.
         Copies of a prompt never wait, for whether they meet decides how many forwards their row counts.
         """
-        if self.z is None or self.sampler.copies > 1:
+        if self.z is None or self.traits.copies > 1:
             return False
         members, groups = set(self.members), self.groups
         soonest = min(groups[g].left for g in members)  # a step is one mask or more
@@ -131,7 +132,7 @@ class Run:
             tokens=tokens,
             masked=masked,
             revealed=torch.full_like(tokens, -1),
-        ).seen(p, before=(p,) * self.sampler.memory)
+        ).seen(p, before=(p,) * self.traits.memory)
         self.z = self.z.join(z) if self.z else z
         self.members += members
         self.openings.remove(opening)
@@ -234,15 +235,15 @@ class Run:
         if move.p is None:
             self.z, self.members = None, []
             return []
-        best, places = select(score[move.going_index], list(move.rivals.values()), self.sampler.beam)
+        best, places = select(score[move.going_index], list(move.rivals.values()), self.traits.beam)
         kept = torch.arange(len(score), device=score.device)[move.going_index][best]
         index = ALL if len(kept) == len(score) else kept
         # a NaN score is passed on in the cost, for the next read-back to find
         z_next = move.draft.draft(index, torch.where(score.isnan(), score, move.draft.cost))
         self.members = [g for g, count in zip(move.rivals, places, strict=True) for _ in range(count)]
-        if self.sampler.beam > 1:
+        if self.traits.beam > 1:
             z_next = replace(z_next, seed=self._place_seeds(self.members))
-        past = (move.z.p, *move.z.before)[: self.sampler.memory]
+        past = (move.z.p, *move.z.before)[: self.traits.memory]
         self.z = z_next.seen(move.p[best], tuple(p[move.a.parent[kept]] for p in past))
         return [kept]
 
@@ -277,9 +278,7 @@ class Run:
         for g, stops in groupby(range(len(members)), key=members.__getitem__):
             if all(stopped[h] for h in stops):
                 self.done += self.groups[g].stop()
-        more = [
-            h for h, g in enumerate(members) if self.groups[g].blocks and not (stopped[h] and self.sampler.beam > 1)
-        ]
+        more = [h for h, g in enumerate(members) if self.groups[g].blocks and not (stopped[h] and self.traits.beam > 1)]
         done = sorted(set(range(len(members))) - set(more))
         if done:
             self._finish(arrived.take(done), complete=True)
@@ -292,7 +291,7 @@ class Run:
     def _place_seeds(self, members: list[int]) -> Tensor:
         """Every place of a group has a noise stream of its own; its first place has the group's. [R]"""
         seeds = [self.groups[g].seed for g in members]
-        if self.sampler.beam == 1:
+        if self.traits.beam == 1:
             return upload(seeds, self.device)
         place = [i for _, same in groupby(members) for i, _ in enumerate(same)]
         seed, at = upload([seeds, place], self.device)

@@ -92,7 +92,7 @@ def test_the_table_of_samplers_fits_80_columns() -> None:
         assert SAMPLERS.make(name).criteria in row
         assert row.split()[-2:] == [
             "yes" if SAMPLERS[name].greedy else "no",
-            "yes" if SAMPLERS.make(name).adaptive else "no",
+            "yes" if SAMPLERS.make(name).traits.adaptive else "no",
         ]
 
 

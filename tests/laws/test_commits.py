@@ -73,7 +73,7 @@ def check_budgets(result: Result, sampler: Sampler, layout: Layout, schedule: Sc
         masks = min(layout.block or LENGTH, layout.prompts[prompt] + layout.lengths[prompt] - start)
         assert sum(committed) == masks
         assert min(committed) >= 1
-        if sampler.adaptive:
+        if sampler.traits.adaptive:
             continue
         if isinstance(schedule, TokensPerStep):
             remainder = masks % schedule.k
@@ -84,7 +84,7 @@ def check_budgets(result: Result, sampler: Sampler, layout: Layout, schedule: Sc
             assert committed[-1] >= committed[0], "a cosine schedule starts slowly"
         else:
             assert set(committed) == {1}
-    if isinstance(schedule, Steps) and not sampler.adaptive:
+    if isinstance(schedule, Steps) and not sampler.traits.adaptive:
         for prompt, length in enumerate(layout.lengths):
             steps = sum(len(c) for (p, copy, _), c in steps_of(result).items() if (p, copy) == (prompt, 0))
             assert steps == min(schedule.count, length)

@@ -29,7 +29,7 @@ ROWS = st.lists(st.sampled_from([1, 2, 3, 4, MASK, MASK]), min_size=1, max_size=
 @st.composite
 def lanes_of(draw: st.DrawFn, block: int, causal: bool, most: int = 3) -> Lane:
     sampler = draw(st.sampled_from(SAMPLERS))
-    order = "sequence" if causal or sampler.beam > 1 else draw(st.sampled_from(["sequence", "random"]))
+    order = "sequence" if causal or sampler.traits.beam > 1 else draw(st.sampled_from(["sequence", "random"]))
     recipe = Recipe(
         sampler,
         TokensPerStep(draw(st.integers(1, 3))),
@@ -38,7 +38,7 @@ def lanes_of(draw: st.DrawFn, block: int, causal: bool, most: int = 3) -> Lane:
         eos_ids=tuple(draw(st.sets(st.integers(0, 20), max_size=4))),
         seed=draw(st.integers(0, 99)),
     )
-    ends = sampler.beam == 1 and order == "sequence" and draw(st.booleans())
+    ends = sampler.traits.beam == 1 and order == "sequence" and draw(st.booleans())
     canvas = Canvas.infill(draw(st.lists(ROWS, min_size=1, max_size=most)), MASK)
     return Lane(canvas, recipe, stop=(lambda _, written: 7 in written) if ends else None)
 

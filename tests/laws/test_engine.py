@@ -83,7 +83,7 @@ def test_rows_go_on_in_the_buffers_as_they_do_outside(family: str, cache: str, s
         both = Compared(plain, recorded, within=1e-9)
         one, two = (infogain.decode(model, canvas, sampler, block=2, seed=5) for model in (plain, both))
         assert closest(one, two) == []
-    assert any(key[0] == "next block" for key in recorded.engine.recorded) == (sampler.beam == 1)
+    assert any(key[0] == "next block" for key in recorded.engine.recorded) == (sampler.traits.beam == 1)
 
 
 @pytest.mark.parametrize(("cache", "most"), [("dual", 1), ("prefix", 4)])

@@ -19,7 +19,7 @@ MODEL = random_joint(8, 3, seed=7, support=400)
 @pytest.mark.parametrize("sampler", ALL, ids=label)
 def test_blocks_right_of_an_eos_are_skipped(sampler: Sampler, order: str) -> None:
     canvas = Canvas.from_prompts([[EOS], [], [0, EOS]], [7, 8, 6], MODEL.mask_id)
-    if order == "random" and sampler.beam > 1:
+    if order == "random" and sampler.traits.beam > 1:
         with pytest.raises(infogain.OptionError, match="one hypothesis"):
             infogain.decode(MODEL, canvas, sampler, block=2, order=order, eos_ids=EOS)
         return
@@ -119,7 +119,7 @@ def test_any_of_several_eos_ends_the_text() -> None:
     assert result.tokens[result.skipped].unique().tolist() == [1], "skipped columns hold the first of them"
 
 
-@pytest.mark.parametrize("sampler", [s for s in ALL if s.beam == 1], ids=label)
+@pytest.mark.parametrize("sampler", [s for s in ALL if s.traits.beam == 1], ids=label)
 def test_a_lane_may_say_where_its_texts_end(sampler: Sampler) -> None:
     """Asked at block ends, with all that the row has written; what comes after is skipped, and no mask is left."""
     canvas = Canvas.infill([[0, *[MODEL.mask_id] * 6], [MODEL.mask_id, 1, *[MODEL.mask_id] * 5]], MODEL.mask_id)

@@ -27,4 +27,4 @@ def test_first_positions_vary_where_a_sampler_draws_them_and_only_there(sampler:
     canvas = Canvas.infill([[MODEL.mask_id] * LENGTH] * DECODES, MODEL.mask_id)
     result = infogain.decode(MODEL, canvas, sampler, schedule=TokensPerStep(1), trace=False)
     first = {tuple(row) for row in (result.revealed == 0).tolist()}
-    assert (len(first) > 1) is sampler.draws_positions
+    assert (len(first) > 1) is sampler.traits.draws_positions

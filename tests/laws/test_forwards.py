@@ -38,9 +38,10 @@ def test_one_forward_per_step_and_none_for_the_last_of_a_block(sampler: Sampler,
     result = infogain.decode(model, layout.canvas(MODEL), sampler, schedule=k, block=layout.block)
     assert result.calls == model.calls
     steps = steps_per_prompt(result)
-    if not (sampler.adaptive and sampler.copies > 1):  # such copies drift apart and no longer share their calls
+    apart = sampler.traits.adaptive and sampler.traits.copies > 1  # such copies no longer share their calls
+    if not apart:
         assert result.forwards.tolist() == [steps[prompt] for prompt in range(len(layout.lengths))]
-    if len(layout.lengths) == 1 and not (sampler.adaptive and sampler.copies > 1):
+    if len(layout.lengths) == 1 and not apart:
         assert model.calls == steps[0]
         assert model.prefills == len({row.start for step in result.trace.steps for row in step.rows})  # type: ignore[union-attr]
     elif layout.block is None:  # one prefill for all, then the slowest row sets the number
@@ -57,7 +58,7 @@ def test_token_forwards_count_every_column_of_every_candidate(sampler: Sampler, 
     assert int(result.token_forwards.sum()) == model.columns_read
     lengths = [prompt + length for prompt, length in zip(layout.prompts, layout.lengths, strict=True)]
     single = [int(n) * length for n, length in zip(result.forwards, lengths, strict=True)]
-    if sampler.greedy and sampler.copies == 1:
+    if sampler.greedy and sampler.traits.copies == 1:
         assert result.token_forwards.tolist() == single
     elif getattr(sampler, "gamma", 0) == 1:  # several candidates are seen to cost what they cost
         assert sum(result.token_forwards.tolist()) > sum(single) or not model.evaluations
@@ -104,8 +105,8 @@ def test_one_read_back_per_step(sampler: Sampler, eos_ids: tuple[int, ...], monk
             assert len(lanes.transition(moves)) == 1
             steps += 1
     assert len(sizes) == steps > 0
-    base = getattr(sampler, "base", sampler)
-    assert max(sizes) <= len(layout.lengths) * sampler.copies * sampler.beam * getattr(base, "n", 1)
+    traits = sampler.traits
+    assert max(sizes) <= len(layout.lengths) * traits.copies * traits.beam * traits.candidates
     assert lanes.results()[0].committed.sum() > 0
 
 

@@ -143,7 +143,7 @@ def test_each_row_goes_its_own_way(sampler: Sampler) -> None:
             if row.copy == 0:
                 reveal.setdefault(row.prompt, []).extend(next((a.columns for a in row.candidates if a.kept), []))
     assert len(reveal) == 12
-    if not sampler.adaptive:
+    if not sampler.traits.adaptive:
         assert toy.accuracy(result.rows()) == 1, "one token at a time, an exact model makes no mistake in any order"
         assert sampler.name in ("ar", "pc") or len({tuple(columns) for columns in reveal.values()}) > 1
 

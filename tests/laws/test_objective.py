@@ -45,7 +45,7 @@ def brute_entropy(model: Tabular, row: list[int], column: int) -> float:
 
 @pytest.mark.parametrize("layout", [LAYOUTS[2], LAYOUTS[4]], ids=lambda layout: layout.name)
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("sampler", [s for s in ALL if s.beam == s.copies == 1], ids=label)
+@pytest.mark.parametrize("sampler", [s for s in ALL if s.traits.beam == s.traits.copies == 1], ids=label)
 def test_h_counts_every_token_at_the_state_it_was_committed_in(sampler: Sampler, k: int, layout: Layout) -> None:
     """Bypassed, first-of-block and last-step tokens included: H̃ is recomputed from the reveal order alone."""
     model = random_joint(7, 3, seed=2, support=60)

@@ -82,7 +82,7 @@ LAYOUTS: list[tuple[Tabular, int | None, str, int]] = [
 def test_to_the_last_bit_on_the_exact_model_trace_and_all(sampler: Sampler) -> None:
     """In sequence and in random order, in blocks and in one, bidirectional and block-causal."""
     for model, block, order, at_once in LAYOUTS:
-        eos_ids = () if order == "random" and sampler.beam > 1 else (1,)
+        eos_ids = () if order == "random" and sampler.traits.beam > 1 else (1,)
         lane = Lane(canvas_of(), Recipe(sampler, TokensPerStep(2), block, order, eos_ids, seed=3), at_once=at_once)
         together = infogain.decode_lanes(model, [lane])[0]
         for _, i, result in decode_stream(model, [lane]):
@@ -112,7 +112,7 @@ def test_no_place_is_empty_while_a_row_waits_and_none_holds_two(name: str, at_on
         came += left
     assert sorted(came) == list(range(14))
     assert [event.done for event in events] == sorted({event.done for event in events})
-    assert events[-1].done == events[-1].total == int(lane.canvas.masked.sum()) * lane.recipe.sampler.copies
+    assert events[-1].done == events[-1].total == int(lane.canvas.masked.sum()) * lane.recipe.sampler.traits.copies
 
 
 @pytest.mark.parametrize("sampler", ALL[::3], ids=label)
@@ -127,7 +127,7 @@ def test_rows_whose_first_blocks_differ_wait_once_and_are_in_step(
     assert together.rows() == at_once.rows()
     assert together.calls <= 10
     assert together.calls <= at_once.calls
-    assert sampler.adaptive or at_once.calls > 15
+    assert sampler.traits.adaptive or at_once.calls > 15
 
 
 def test_what_copies_of_a_prompt_write_and_cost_does_not_depend_on_other_rows() -> None:
@@ -219,7 +219,7 @@ def test_when_decoding_breaks_off_no_row_is_lost(
         written = result.revealed[0, :columns] >= 0
         assert written.sum() == result.committed
         assert (result.committed > 0) == (row in begun)
-        assert sampler.copies > 1 or torch.equal(single.tokens[0][written], result.tokens[0, :columns][written])
+        assert sampler.traits.copies > 1 or torch.equal(single.tokens[0][written], result.tokens[0, :columns][written])
         assert single.trace is not None
         assert result.trace is not None
         assert result.trace.steps == single.trace.steps[: len(result.trace.steps)]

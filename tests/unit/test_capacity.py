@@ -11,7 +11,8 @@ import torch
 import infogain
 from infogain import InputError, capacity
 from infogain.capacity import check_fits, free_bytes
-from infogain.options import MOST
+from infogain.options import MOST, Plain
+from infogain.samplers import make
 from tests.e2e.test_cli import ok, refused, run
 
 
@@ -46,12 +47,15 @@ def test_a_container_has_the_memory_it_was_given(monkeypatch: pytest.MonkeyPatch
         assert free_bytes(torch.device("cpu")) == free
 
 
-@pytest.mark.parametrize("sampler", ["info-gain", "lookum", "best-of-n"])
-def test_more_candidates_than_fit_are_refused_before_any_work(sampler: str) -> None:
+MANY = [(name, {"n": MOST}) for name in ("info-gain", "lookum", "best-of-n")]
+
+
+@pytest.mark.parametrize(("name", "options"), [*MANY, ("best-of-n", {"n": 2, "base": make("info-gain", n=MOST)})])
+def test_more_candidates_than_fit_are_refused_before_any_work(name: str, options: Plain) -> None:
     """2³¹ − 1 of them, the most that an option takes, are terabytes in 14 columns of 100 rows."""
     toy = infogain.models.one_way()
     with pytest.raises(InputError, match=r"n, candidates or copies of 100 prompts in flight, must fit into memory"):
-        infogain.decode(toy.model, toy.canvas(100), sampler, n=MOST)
+        infogain.decode(toy.model, toy.canvas(100), name, **options)
 
 
 @pytest.mark.parametrize(

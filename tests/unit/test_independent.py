@@ -52,7 +52,7 @@ def row(task: str, label: str, tau: float, hits: str, **labels: Any) -> Row:
     ],
 )
 def test_a_sampler_knows_whether_it_draws(name: str, options: Plain, draws: bool) -> None:
-    assert samplers.make(name, **options).draws is draws
+    assert samplers.make(name, **options).traits.draws is draws
 
 
 def test_without_temperature_every_greedy_order_is_decoded_once() -> None:

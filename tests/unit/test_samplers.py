@@ -20,13 +20,13 @@ from infogain.models.toys import parity
 from infogain.objective import immediate_cost, state_uncertainty
 from infogain.options import HOTTEST
 from infogain.run import select as select_index
-from infogain.samplers import InfoGain, Sampler, make
+from infogain.samplers import InfoGain, Sampler, Traits, Uniform, make
 from infogain.samplers.base import ordering, position_noise, top
 from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.samplers.pc import PC
 from infogain.state import Candidates, Draft, State
-from tests.cases import LAYOUTS, MODEL
+from tests.cases import ALL, LAYOUTS, MODEL, label
 
 
 def state(
@@ -341,6 +341,22 @@ def test_a_beam_scores_a_group_to_the_bit_whoever_stands_beside_it() -> None:
     z_next = z.apply(a, immediate_cost(z, a)).seen(z.p)
     beam, single = make("info-gain-beam").score(z, a, z_next), make("info-gain").score(z, a, z_next)
     assert torch.equal(beam, single)
+
+
+@pytest.mark.parametrize("base", ALL, ids=label)
+def test_best_of_n_has_the_traits_of_its_base_but_for_its_copies(base: Sampler) -> None:
+    ours, theirs = make("best-of-n", n=3, base=base).traits, base.traits
+    assert ours.copies == 3 * theirs.copies
+    assert replace(ours, copies=theirs.copies) == theirs
+
+
+def test_best_of_n_changes_no_trait_that_no_sampler_of_ours_has() -> None:
+    unusual = Traits(2, 3, 4, 5, adaptive=True, erases=True, draws=False, draws_positions=False)
+
+    class Unusual(Uniform):
+        traits = unusual
+
+    assert make("best-of-n", n=2, base=Unusual()).traits == replace(unusual, copies=6)
 
 
 def test_a_foreign_frequency_table_is_refused_before_any_work(tmp_path: Path) -> None:

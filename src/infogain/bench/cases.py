@@ -13,7 +13,7 @@ from infogain.models.backbone import CACHES
 from infogain.models.engine import ENGINES
 from infogain.options import Plain, fields, plain
 from infogain.recipe import Recipe
-from infogain.samplers import SAMPLERS, InfoGain, LookAhead, Sampler
+from infogain.samplers import SAMPLERS, InfoGain, Sampler
 
 ENGINE = "default"  # what the model takes by itself: graphs on a GPU, eager elsewhere
 CANVAS = "canvas"  # no cache as public code has none: every column runs, and every column's logits are made
@@ -70,12 +70,12 @@ class Case:
     @property
     def candidates(self) -> int:
         """N, for each row of the context."""
-        return self.sampler.n if isinstance(self.sampler, LookAhead) else 1
+        return self.sampler.traits.candidates
 
     @property
     def rows(self) -> int:
         """Hypotheses that live side by side, once blocks have gone by."""
-        return self.batch * self.sampler.beam * self.sampler.copies
+        return self.batch * self.sampler.traits.beam * self.sampler.traits.copies
 
     @property
     def recipe(self) -> Recipe:

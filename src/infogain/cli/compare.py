@@ -97,7 +97,7 @@ def warm_up(model: TextModel, job: Job, recipes: Iterable[Recipe]) -> None:
 
 
 def timed(model: TextModel, job: Job, recipe: Recipe, name: str) -> tuple[Generation, float]:
-    with watch(masks(job, model) * recipe.sampler.copies, name) as observe:
+    with watch(masks(job, model) * recipe.sampler.traits.copies, name) as observe:
         begun = time.perf_counter()
         _, text = next(decode_job(model, job, recipe, observe=observe))
         return text, time.perf_counter() - begun

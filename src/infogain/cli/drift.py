@@ -63,7 +63,7 @@ def drift(
     recipe = recipe_for(model, settings)
     lengths = [length if one.length is None else one.length for one in asked]
     job = completions(model, [one.prompt for one in asked], lengths, chat, system)
-    with watch(2 * masks(job, model) * recipe.sampler.copies, "decoding twice") as observe:
+    with watch(2 * masks(job, model) * recipe.sampler.traits.copies, "decoding twice") as observe:
         report = measure(model, job, recipe, observe=observe)
     console = Terminal()
     console.print(table(report))

@@ -108,7 +108,7 @@ def plan_for(
 def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
     run = plan.run(runs)
     tokens = sum(masks(plan.part(piece), plan.model) for piece in plan.pieces(batch_size, run.done()))
-    with watch(tokens * plan.recipe.sampler.copies, plan.task.name) as observe:
+    with watch(tokens * plan.recipe.sampler.traits.copies, plan.task.name) as observe:
         for _ in evaluate(plan, runs, batch_size, traces, observe):
             pass
     return run

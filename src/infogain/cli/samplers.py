@@ -61,7 +61,8 @@ def unified_view() -> Table:
         table.add_column(title, no_wrap=True)
     for name in SAMPLERS:
         sampler = SAMPLERS.make(name)
-        table.add_row(name, Text(sampler.criteria), sampler.sensitivity, _yes(sampler.greedy), _yes(sampler.adaptive))
+        kind = _yes(sampler.greedy), _yes(sampler.traits.adaptive)
+        table.add_row(name, Text(sampler.criteria), sampler.sensitivity, *kind)
     return table
 
 
@@ -73,7 +74,7 @@ def _show(console: Console, name: str) -> None:
     console.print(f"maximises    {sampler.criteria}")
     console.print(f"sensitivity  {sampler.sensitivity} (to temperature)")
     console.print(f"greedy       {_yes(sampler.greedy)}")
-    console.print(f"adaptive     {_yes(sampler.adaptive)}\n")
+    console.print(f"adaptive     {_yes(sampler.traits.adaptive)}\n")
     console.print(_options(type(sampler)))
     for preset, settings in sampler.presets.items():
         words = "  ".join(f"{dashed(option)} {value}" for option, value in settings.items()) or "the defaults"

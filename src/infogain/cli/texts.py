@@ -84,7 +84,7 @@ class Order:
         if not numbers:
             return
         job, seeds = part(self.job, numbers), [self.seeds[i] for i in numbers]
-        with watch(masks(job, self.model) * self.recipe.sampler.copies) as observe:
+        with watch(masks(job, self.model) * self.recipe.sampler.traits.copies) as observe:
             for at, text in decode_job(self.model, job, self.recipe, self.stop, seeds, batch_size, observe, trace):
                 yield numbers[at], text
 

@@ -70,7 +70,7 @@ def toy(
     if not quiet:
         _print_texts(console, problem, result)
     console.print(summary(problem, result), soft_wrap=True)
-    if recipe.schedule == TokensPerStep() and not recipe.sampler.adaptive and not quiet:
+    if recipe.schedule == TokensPerStep() and not recipe.sampler.traits.adaptive and not quiet:
         console.print("One token at a time, an exact model is always right; samplers differ from -k 2 on.")
     if out:
         result.save(out)

@@ -2,7 +2,7 @@
 
 from infogain.samplers.actions import Greedy, LookAhead
 from infogain.samplers.ar import AR
-from infogain.samplers.base import SAMPLERS, Drawing, Sampler
+from infogain.samplers.base import SAMPLERS, Drawing, Sampler, Traits
 from infogain.samplers.best_of_n import BestOfN
 from infogain.samplers.confidence import Confidence
 from infogain.samplers.eb import EB
@@ -37,6 +37,7 @@ __all__ = [
     "Margin",
     "Sampler",
     "Threshold",
+    "Traits",
     "Uniform",
     "make",
     "parse",

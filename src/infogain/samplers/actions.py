@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -11,10 +11,15 @@ from torch import Tensor
 from infogain.device import counting, remembered
 from infogain.errors import ContractError
 from infogain.options import HOTTEST, option
-from infogain.samplers.base import METRICS, Drawing, certainty, ordering, position_noise, top
+from infogain.samplers.base import METRICS, Drawing, Traits, certainty, ordering, position_noise, top
 from infogain.state import Candidates, State
 
 AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
+
+
+def _drawing(tokens: Traits, hot: bool, phi_draws: bool) -> Traits:
+    """Traits with positions drawn too: where these are hot, and where φ looks at tokens that are drawn."""
+    return replace(tokens, draws=tokens.draws or hot, draws_positions=hot or (phi_draws and tokens.draws))
 
 
 @dataclass(frozen=True)
@@ -24,17 +29,13 @@ class Greedy(Drawing):
     tau_pos: float = option(0.0, "position temperature; 0 takes the most certain positions", low=0, high=HOTTEST)
 
     @property
-    def draws(self) -> bool:
-        return super().draws or self.tau_pos > 0
+    def traits(self) -> Traits:
+        return _drawing(super().traits, self.tau_pos > 0, self.phi_draws)
 
     @property
     def phi_draws(self) -> bool:
         """Whether φ looks at the token drawn at a position; a subclass whose φ does must say so."""
         return False
-
-    @property
-    def draws_positions(self) -> bool:
-        return self.tau_pos > 0 or (self.phi_draws and super().draws)
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
@@ -79,16 +80,9 @@ class LookAhead(Drawing):
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
 
     @property
-    def candidates(self) -> int:
-        return self.n
-
-    @property
-    def draws(self) -> bool:
-        return super().draws or (self.tau_pos > 0 and self.n > 1)
-
-    @property
-    def draws_positions(self) -> bool:
-        return (self.tau_pos > 0 and self.n > 1) or (self.phi == "drawn" and super().draws)
+    def traits(self) -> Traits:
+        drawing = _drawing(super().traits, self.tau_pos > 0 and self.n > 1, self.phi == "drawn")
+        return replace(drawing, candidates=self.n)
 
     def pinned(self, z: State) -> Tensor:
         """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""

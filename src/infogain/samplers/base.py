@@ -29,6 +29,20 @@ class Words(Protocol):
         """A fingerprint of all tokens and their ids."""
 
 
+@dataclass(frozen=True)
+class Traits:
+    """What may be known of a sampler before it runs."""
+
+    beam: int = 1  # hypotheses kept per group
+    copies: int = 1  # independent decodes per prompt, the least H̃ of which is returned
+    candidates: int = 1  # actions proposed for each hypothesis in a step
+    memory: int = 0  # earlier steps whose marginals `State.before` must hold
+    adaptive: bool = False  # a step may commit more tokens than the schedule's budget
+    erases: bool = False  # an action may write the mask token over columns of its block that were written before
+    draws: bool = True  # another seed may give another text; where not, a second decode of a prompt tells nothing new
+    draws_positions: bool = True  # another seed may choose other positions of a canvas; where not, they are one choice
+
+
 class Sampler(Options):
     """Table 6: expand (`propose`) → evaluate (the loop) → select (`score`)."""
 
@@ -38,39 +52,9 @@ class Sampler(Options):
     greedy: ClassVar[bool] = True  # chooses positions by immediate certainty alone
 
     @property
-    def adaptive(self) -> bool:
-        """Whether a step may commit more tokens than the schedule's budget."""
-        return False
-
-    @property
-    def draws(self) -> bool:
-        """Whether another seed may give another text. Where not, a second decode of a prompt tells nothing new."""
-        return True
-
-    @property
-    def draws_positions(self) -> bool:
-        """Whether another seed may choose other positions of a canvas. Where not, a first step is one choice."""
-        return self.draws
-
-    @property
-    def beam(self) -> int:
-        """Hypotheses kept per group."""
-        return 1
-
-    @property
-    def copies(self) -> int:
-        """Independent decodes per prompt, the least H̃ of which is returned."""
-        return 1
-
-    @property
-    def candidates(self) -> int:
-        """Actions proposed for each hypothesis in a step."""
-        return 1
-
-    @property
-    def memory(self) -> int:
-        """How many earlier steps' marginals `State.before` must hold."""
-        return 0
+    def traits(self) -> Traits:
+        """Say where this sampler differs from the usual; it may depend on the options."""
+        return Traits()
 
     def check(self, vocab_size: int) -> None:
         """Refuse a vocabulary this sampler cannot work with, before any work is done."""
@@ -101,8 +85,9 @@ class Drawing(Sampler):
     )
 
     @property
-    def draws(self) -> bool:
-        return self.tau_token > 0 and self.top_k != 1
+    def traits(self) -> Traits:
+        draws = self.tau_token > 0 and self.top_k != 1
+        return Traits(draws=draws, draws_positions=draws)
 
     def check(self, vocab_size: int) -> None:
         if self.top_k is not None and self.top_k > vocab_size:

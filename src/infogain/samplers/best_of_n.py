@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from torch import Tensor
 
 from infogain.options import option
-from infogain.samplers.base import SAMPLERS, Sampler, Words
+from infogain.samplers.base import SAMPLERS, Sampler, Traits, Words
 from infogain.state import Candidates, State
 
 
@@ -29,28 +29,9 @@ class BestOfN(Sampler):
         super().__post_init__()
 
     @property
-    def adaptive(self) -> bool:
-        return self.base.adaptive
-
-    @property
-    def draws(self) -> bool:
-        return self.base.draws
-
-    @property
-    def draws_positions(self) -> bool:
-        return self.base.draws_positions
-
-    @property
-    def beam(self) -> int:
-        return self.base.beam
-
-    @property
-    def copies(self) -> int:
-        return self.n * self.base.copies
-
-    @property
-    def memory(self) -> int:
-        return self.base.memory
+    def traits(self) -> Traits:
+        base = self.base.traits
+        return replace(base, copies=self.n * base.copies)
 
     def check(self, vocab_size: int) -> None:
         self.base.check(vocab_size)

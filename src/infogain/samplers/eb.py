@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain.options import option
 from infogain.samplers.actions import Greedy, leading
-from infogain.samplers.base import SAMPLERS
+from infogain.samplers.base import SAMPLERS, Traits
 from infogain.state import State
 
 
@@ -25,8 +25,8 @@ class EB(Greedy):
     bound: float = option(0.1, "entropy the step may spend besides its largest (γ of the EB paper; .01 to 1)", low=0)
 
     @property
-    def adaptive(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return replace(super().traits, adaptive=True)
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
         return -z.p.entropy

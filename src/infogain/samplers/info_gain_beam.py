@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from torch import Tensor
 
 from infogain.objective import state_uncertainty
 from infogain.options import Plain, option
-from infogain.samplers.base import SAMPLERS
+from infogain.samplers.base import SAMPLERS, Traits
 from infogain.samplers.info_gain import InfoGain
 from infogain.state import Candidates, State
 
@@ -31,8 +31,8 @@ class InfoGainBeam(InfoGain):
     width: int = option(4, "hypotheses kept per prompt", low=1)
 
     @property
-    def beam(self) -> int:
-        return self.width
+    def traits(self) -> Traits:
+        return replace(super().traits, beam=self.width)
 
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
         """f(z′) = f(z) + J, counted from the group's first hypothesis: with one hypothesis it is J to the bit."""

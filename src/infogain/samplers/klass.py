@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -10,10 +10,10 @@ from torch import Tensor
 
 from infogain.options import option
 from infogain.samplers.actions import Greedy, leading
-from infogain.samplers.base import SAMPLERS, drawn
+from infogain.samplers.base import SAMPLERS, Traits, drawn
 from infogain.state import State
 
-HISTORY = 2  # steps in a row a position must have been stable (original variant)
+HISTORY = {"paper": 1, "original": 2}  # steps in a row a position must have been stable
 
 
 @SAMPLERS.register("klass")
@@ -36,12 +36,8 @@ class KLASS(Greedy):
     threshold: float = option(0.9, "confidence a stable position needs", above=0, high=1, when=("variant", "original"))
 
     @property
-    def adaptive(self) -> bool:
-        return self.variant == "original"
-
-    @property
-    def memory(self) -> int:
-        return 1 if self.variant == "paper" else HISTORY
+    def traits(self) -> Traits:
+        return replace(super().traits, adaptive=self.variant == "original", memory=HISTORY[self.variant])
 
     @property
     def phi_draws(self) -> bool:
@@ -61,7 +57,7 @@ class KLASS(Greedy):
 
     def _stable(self, z: State) -> Tensor:
         epsilon = self.epsilon or (5e-4 if self.variant == "paper" else 0.01)
-        stable = (z.step >= self.memory)[:, None].expand_as(z.masked)
+        stable = (z.step >= HISTORY[self.variant])[:, None].expand_as(z.masked)
         for now, past in zip((z.p, *z.before), z.before, strict=False):
             stable = stable & (now.kl(past) < epsilon)
         return stable

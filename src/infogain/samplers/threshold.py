@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain.options import option
 from infogain.samplers.actions import Greedy, leading
-from infogain.samplers.base import SAMPLERS, drawn
+from infogain.samplers.base import SAMPLERS, Traits, drawn
 from infogain.state import State
 
 
@@ -31,8 +31,8 @@ class Threshold(Greedy):
     factor: float = option(1.0, "the n-th position needs 1 − factor/(n+1)", low=0, when=("variant", "factor"))
 
     @property
-    def adaptive(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return replace(super().traits, adaptive=True)
 
     @property
     def phi_draws(self) -> bool:

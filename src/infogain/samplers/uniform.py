@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from torch import Tensor
 
 from infogain import noise
-from infogain.samplers.base import SAMPLERS, Drawing, ordering, top
+from infogain.samplers.base import SAMPLERS, Drawing, Traits, ordering, top
 from infogain.state import Candidates, State
 
 
@@ -23,8 +23,8 @@ class Uniform(Drawing):
     greedy: ClassVar[bool] = False
 
     @property
-    def draws(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return replace(super().traits, draws=True, draws_positions=True)
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         epsilon = noise.uniform(z.seed[:, None], noise.UNIFORM, z.step[:, None], z.column)

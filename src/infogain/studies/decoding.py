@@ -17,7 +17,7 @@ from infogain.generate import decode_job, settle
 from infogain.job import completions
 from infogain.noise import row_seeds
 from infogain.options import Plain
-from infogain.samplers import LookAhead, Sampler
+from infogain.samplers import Sampler
 from infogain.studies.cell import Cell
 from infogain.studies.extras import EXTRAS
 from infogain.studies.proposition import proposition
@@ -128,8 +128,8 @@ def batches(cell: Cell, device: torch.device) -> Iterator[list[Line]]:
 
 def candidates(sampler: Sampler) -> int:
     """Rows of a forward for each row of the canvas."""
-    n = sampler.n if isinstance(sampler, LookAhead) else 1
-    return n * sampler.beam * sampler.copies
+    traits = sampler.traits
+    return traits.candidates * traits.beam * traits.copies
 
 
 def device_name(device: torch.device) -> str:

@@ -35,7 +35,7 @@ Units = Sequence[Sequence[int]]  # numbers of the problems in each
 
 def units(*cells: Cell) -> Units:
     """Those of cells with the same problems: where one of them does not draw, canvases, and else problems."""
-    if all(cell.recipe.sampler.draws for cell in cells):
+    if all(cell.recipe.sampler.traits.draws for cell in cells):
         return [[number] for number in range(cells[0].problems)]
     return _by_canvas(cells[0].task, cells[0].problems, cells[0].split)
 
@@ -50,7 +50,7 @@ def _by_canvas(task: str, problems: int, split: str) -> Units:
 
 def openings(cell: Cell, share: float) -> int:
     """How many first steps there are, of which this share was of some kind."""
-    if cell.recipe.sampler.draws_positions and 0 < share < 1:
+    if cell.recipe.sampler.traits.draws_positions and 0 < share < 1:
         return cell.problems
     return len(_by_canvas(cell.task, cell.problems, cell.split))
 

@@ -69,7 +69,7 @@ def method_cell(label: str, task: str, k: int, tau: float, problems: int, seeds:
     if name == "pc":
         table = {**table, "lam": PC_LAMBDA.get(task, 0.25)}
     asked = recipe(table, k, tau)
-    return Cell(task, asked, problems, tuple(seeds) if asked.sampler.draws else (0,), **rest)
+    return Cell(task, asked, problems, tuple(seeds) if asked.sampler.traits.draws else (0,), **rest)
 
 
 def method_points(

@@ -21,10 +21,10 @@ class Watch:
     """An observer of one decode after another."""
 
     def __init__(self, recipe: Recipe, keep: tuple[str, ...]) -> None:
-        sampler = recipe.sampler
+        traits = recipe.sampler.traits
         self.gamma = gamma_of(recipe)
         self.paths: list[tuple[int, list[float], list[Tensor]]] | None = None
-        if "path" in keep and sampler.beam == sampler.copies == 1:
+        if "path" in keep and traits.beam == traits.copies == 1:
             self.paths = []
         self.scores: list[Tensor] | None = [] if "scores" in keep else None
         self.counts: list[Tensor] = []  # of each step: rows that go on, of them bypassed, of them with one candidate
