@@ -7,16 +7,21 @@ batch, or in a batch of another order. Values are the splitmix64 hash of the arg
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
-from typing import cast
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor
 
 from infogain import kernels
+from infogain.device import counting, remembered
 
 # One stream per purpose, so that two purposes never share a number.
 TOKEN, POSITION, UNIFORM, ORDER, COPY, PLACE, ROW, REPEAT = range(8)
+
+Kind = Callable[..., Tensor]  # `uniform` or `gumbel`
+FEW_NUMBERS, MANY_NUMBERS = 512, 4096  # where a step needs but few, those of many steps are worked out at once
 
 FEW = 64  # seeds whose part of the hash is kept
 
@@ -114,3 +119,54 @@ def row_seeds(seed: int, rows: int) -> list[int]:
 def repeat_seed(seed: int, number: int) -> int:
     """The seed of a decode's repetition, a hash of the pair: no two pairs share one. Number 0 is the decode itself."""
     return int(fork(torch.tensor(seed, dtype=torch.int64), REPEAT, torch.tensor(number)))
+
+
+class Blocks(Protocol):
+    """R hypotheses in blocks of W columns, as far as draws go by them; a State is one."""
+
+    @property
+    def seed(self) -> Tensor: ...  # [R]
+
+    @property
+    def step(self) -> Tensor: ...  # [R] steps taken in the block
+
+    @property
+    def start(self) -> Tensor: ...  # [R] first canvas column of the block
+
+    @property
+    def column(self) -> Tensor: ...  # [R, W] canvas columns of the block
+
+    @property
+    def masked(self) -> Tensor: ...  # [R, W]
+
+
+def of_blocks(kind: Kind, stream: int, z: Blocks, n: int) -> Tensor:
+    """Noise of n candidates: named by the row's seed, its step, the candidate and the canvas column. [R, N, W]"""
+    if z.seed.device.type == "cpu" and n * z.masked.numel() <= FEW_NUMBERS:
+        step, *others = z.step.tolist()
+        if others.count(step) == len(others):
+            return _of_step(step, kind, stream, z, n)
+    return kind(z.seed[:, None, None], stream, z.step[:, None, None], _candidates(n, z.seed.device), z.column[:, None])
+
+
+def _of_step(step: int, kind: Kind, stream: int, z: Blocks, n: int) -> Tensor:
+    """Noise of rows that are in step, looked up: on a CPU few numbers of eight steps take twice as long as of one."""
+    width = z.masked.shape[1]
+    count = max(1, min(width, MANY_NUMBERS // (n * z.masked.numel())))  # a block seldom has more steps than columns
+    first = step - step % count
+    seed, start = tuple(z.seed.tolist()), tuple(z.start.tolist())
+    return _of_steps(range(first, first + count), kind, stream, seed, start, width, n)[step - first].clone()
+
+
+@remembered
+def _of_steps(
+    steps: range, kind: Kind, stream: int, seed: tuple[int, ...], start: tuple[int, ...], width: int, n: int
+) -> Tensor:
+    with torch.device("cpu"):
+        row, column = torch.tensor(seed)[:, None, None], torch.tensor(start)[:, None, None] + torch.arange(width)
+        step = torch.arange(steps.start, steps.stop)[:, None, None, None]
+        return kind(row, stream, step, _candidates(n, row.device), column)
+
+
+def _candidates(n: int, device: torch.device) -> Tensor:
+    return counting(n, device)[:, None]

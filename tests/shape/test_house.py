@@ -28,7 +28,6 @@ MANY_PARAMETERS = {  # public calls and options; a Triton kernel is given every 
     "kernels.layers.turn",
     "load.load",
     "options.option",
-    "samplers.base._steps",
 }
 TWICE = {  # classes
     "Cell",

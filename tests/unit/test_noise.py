@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from infogain import noise
 
@@ -72,6 +75,31 @@ def test_every_purpose_has_a_stream_of_its_own() -> None:
     names = ("TOKEN", "POSITION", "UNIFORM", "ORDER", "COPY", "PLACE", "ROW", "REPEAT")
     streams = [getattr(noise, name) for name in names]
     assert len(set(streams)) == len(streams)
+
+
+class Rows(NamedTuple):
+    """What noise must know of rows in their blocks."""
+
+    seed: Tensor
+    step: Tensor
+    start: Tensor
+    column: Tensor
+    masked: Tensor
+
+
+@pytest.mark.parametrize("kind", [noise.uniform, noise.gumbel])
+@pytest.mark.parametrize("steps", [[0, 0, 0], [11, 11, 11], [60, 60, 60], [3, 4, 3]])
+@pytest.mark.parametrize("width", [5, 300])
+def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width: int, kind: noise.Kind) -> None:
+    """Kept from step to step where rows go in step and a step needs few numbers; what is handed out is a copy."""
+    seed, start, step = (torch.tensor(x) for x in ([9, -4, 2**62], [8, 0, 3], steps))
+    column, number = start[:, None] + torch.arange(width), torch.arange(7)[:, None]
+    rows = Rows(seed, step, start, column, torch.ones(3, width, dtype=torch.bool))
+    expected = kind(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None])
+    for _ in range(2):
+        found = noise.of_blocks(kind, noise.POSITION, rows, 7)
+        assert torch.equal(found, expected)
+        found.zero_()
 
 
 @pytest.mark.parametrize("bits", [0, -1])

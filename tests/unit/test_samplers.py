@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import cast
 
 import pytest
 import torch
@@ -21,7 +20,7 @@ from infogain.objective import immediate_cost, state_uncertainty
 from infogain.options import HOTTEST
 from infogain.run import select as select_index
 from infogain.samplers import InfoGain, Sampler, Traits, Uniform, make
-from infogain.samplers.base import ordering, position_noise, top
+from infogain.samplers.base import ordering, top
 from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.samplers.pc import PC
@@ -181,22 +180,6 @@ def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
     for different in (other, later, next_block):
         assert int((here == different).sum()) < 4
     assert sampler.draw(replace(z, start=z.start + 3))[0, 0, :5].tolist() == here[3:].tolist()
-
-
-@pytest.mark.parametrize("steps", [[0, 0, 0], [11, 11, 11], [60, 60, 60], [3, 4, 3]])
-@pytest.mark.parametrize("width", [5, 300])
-def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width: int) -> None:
-    """Kept from step to step where rows go in step and a step needs few numbers; what is handed out is a copy."""
-    seed, start, step = (torch.tensor(x) for x in ([9, -4, 2**62], [8, 0, 3], steps))
-    tokens, masked = torch.zeros(3, width, dtype=torch.int64), torch.ones(3, width, dtype=torch.bool)
-    draft = Draft(start, start, start, step, step, step, step, step.double(), seed, tokens, masked, tokens)
-    z, column = cast("State", draft), start[:, None] + torch.arange(width)  # what a model believes plays no part
-    number = torch.arange(7)[:, None]
-    expected = noise.gumbel(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None])
-    for _ in range(2):
-        found = position_noise(z, 7)
-        assert torch.equal(found, expected)
-        found.zero_()
 
 
 def test_the_noise_of_a_block_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,15 +10,11 @@ import torch
 from torch import Tensor
 
 from infogain import noise
-from infogain.canvas import block_columns
-from infogain.device import counting, remembered
+from infogain.device import counting
 from infogain.errors import OptionError
 from infogain.marginals import Marginals
 from infogain.options import HOTTEST, Options, Registry, option
-from infogain.state import TABLE, Candidates, State, only
-
-Kind = Callable[..., Tensor]  # of noise
-FEW, MANY = 512, 4096  # numbers of noise: where a step needs but few, those of its block are worked out many at once
+from infogain.state import Candidates, State, only
 
 
 class Words(Protocol):
@@ -100,7 +96,7 @@ class Drawing(Sampler):
         """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""
         if self.tau_token == 0:  # no dice
             return z.p.argmax[:, None].expand(-1, n, -1)
-        u = _dice(noise.uniform, noise.TOKEN, z, n)
+        u = noise.of_blocks(noise.uniform, noise.TOKEN, z, n)
         return z.p.draw(self.tau_token, u, self.top_k, self.top_p)
 
 
@@ -125,34 +121,7 @@ def drawn(z: State, tokens: Tensor) -> Tensor:
 
 def position_noise(z: State, n: int) -> Tensor:
     """Gumbel noise for every column of n candidates. [R, N, W]"""
-    return _dice(noise.gumbel, noise.POSITION, z, n)
-
-
-def _dice(kind: Kind, stream: int, z: State, n: int) -> Tensor:
-    """A draw is named by its row's seed, the step in the block, the candidate and the canvas column. [R, N, W]"""
-    if z.seed.device.type == "cpu" and n * z.masked.numel() <= FEW:
-        known = dict(zip(TABLE, map(tuple, z.table.tolist()), strict=True))
-        step, *others = known["step"]
-        if others.count(step) == len(others):
-            names = known["seed"], known["start"], z.masked.shape[1]
-            count = max(1, min(max(known["total"]), MANY // (n * z.masked.numel())))  # a block's steps, or some of them
-            return _steps(kind, stream, step // count, count, n, *names)[step % count].clone()
-    return kind(z.seed[:, None, None], stream, z.step[:, None, None], _numbers(n, z.seed.device), z.column[:, None])
-
-
-@remembered
-def _steps(
-    kind: Kind, stream: int, part: int, count: int, n: int, seed: tuple[int, ...], start: tuple[int, ...], width: int
-) -> Tensor:
-    """The noise of `count` steps: on a CPU few numbers take about twice as long for eight steps as for one."""
-    with torch.device("cpu"):
-        row, column = torch.tensor(seed)[:, None, None], block_columns(torch.tensor(start), width)[:, None]
-        step = torch.arange(part * count, (part + 1) * count)[:, None, None, None]
-        return kind(row, stream, step, _numbers(n, row.device), column)
-
-
-def _numbers(n: int, device: torch.device) -> Tensor:
-    return counting(n, device)[:, None]
+    return noise.of_blocks(noise.gumbel, noise.POSITION, z, n)
 
 
 def ordering(masked: Tensor, key: Tensor) -> Tensor:
