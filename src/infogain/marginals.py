@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from infogain import kernels
-from infogain.statistics import Spots, Statistics, statistics, strike, wide
+from infogain.kernels import Statistics, at_least_float32, strike
+from infogain.statistics import Spots, statistics
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Marginals:
     @classmethod
     def of(cls, logits: Tensor, mask_id: int) -> Marginals:
         """From a model's logits [R, W, V], which become ours: the mask is struck out in place."""
-        rows, shape = kernels.lined_up(logits.flatten(0, 1)), logits.shape[:2]
+        rows, shape = kernels.rows_contiguous(logits.flatten(0, 1)), logits.shape[:2]
         numbers, argmax = statistics(rows, mask_id)
         return cls(rows, None, Statistics(numbers.view(*shape, -1), argmax.view(shape)))
 
@@ -54,7 +55,7 @@ class Marginals:
     def at(cls, spots: Spots, logits: Tensor | Deferred, mask_id: int) -> Marginals:
         """The same from logits of the masked columns alone, in order. [X, V]"""
         if not isinstance(logits, Deferred):
-            rows = kernels.lined_up(logits)
+            rows = kernels.rows_contiguous(logits)
             return cls(rows, spots.place, statistics(rows, mask_id, spots))
         head = logits.head
         logits = replace(logits, head=lambda x: strike(head(x), mask_id))
@@ -93,8 +94,7 @@ class Marginals:
     @property
     def logits(self) -> Tensor:
         """Of every column. [R, W, V]"""
-        rows = cast("Tensor", self.rows) if self.place is None else self.rows[self.place.flatten()]
-        return rows.view(*self.argmax.shape, -1)
+        return kernels.of_columns(cast("Tensor", self.rows), self.place, self.argmax.shape)
 
     def __getitem__(self, index: Tensor | slice) -> Marginals:
         """These hypotheses. Picked by number they get logits of their own, so that those of the others can go."""
@@ -122,12 +122,7 @@ class Marginals:
 
     def probability(self, tokens: Tensor) -> Tensor:
         """p of given tokens. [R, N, W] -> [R, N, W]"""
-        if kernels.usable(self.log_z):
-            from infogain.kernels.drawing import probability
-
-            return probability(*self._held(), self.found.numbers, tokens)
-        logit = self.logits.gather(-1, tokens.transpose(1, 2)).transpose(1, 2)
-        return (wide(logit) - self.log_z[:, None]).exp().clamp(max=1)  # rounding can rise above
+        return kernels.probability(*self._held(), self.found, tokens)
 
     def draw(self, tau: float, u: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
         """Tokens from p^(1/τ), cut to the top-k and then the top-p; one for each u in [R, N, W].
@@ -137,40 +132,11 @@ class Marginals:
         """
         if tau == 0:
             return self.argmax[:, None].expand(u.shape)
-        if top_k is None and top_p is None and kernels.usable(self.log_z):
-            from infogain.kernels.drawing import draw
-
-            return draw(*self._held(), *self.found, tau, u)
-        x = wide(self.logits)
-        p = _cut(((x - x.amax(-1, keepdim=True)) / tau).softmax(-1), top_k, top_p)
-        cdf = p.cumsum(-1)  # [R, W, V]
-        total = cdf[..., -1:]
-        # below `total`, so that rounding never reaches past the last possible token
-        at = torch.minimum(u.transpose(1, 2).to(cdf) * total, total.nextafter(torch.zeros_like(total)))
-        tokens = torch.searchsorted(cdf, at.contiguous(), right=True)  # [R, W, N]
-        tokens = tokens.clamp(max=cdf.shape[-1] - 1)  # matters for NaN only, which the loop reports one line later
-        # A parallel sum may dip in its last bits and let the search end on a token of probability 0.
-        tokens = torch.where(p.gather(-1, tokens) > 0, tokens, self.argmax[..., None])
-        return tokens.transpose(1, 2)
+        return kernels.draw(*self._held(), self.found, tau, u, top_k, top_p)
 
     def kl(self, other: Marginals) -> Tensor:
         """D_KL(self ‖ other) per column. [R, W]"""
-        log_p = wide(self.logits) - self.log_z[..., None]
-        log_q = wide(other.logits) - other.log_z[..., None]
+        log_p = at_least_float32(self.logits) - self.log_z[..., None]
+        log_q = at_least_float32(other.logits) - other.log_z[..., None]
         terms = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * (log_p - log_q))
         return terms.sum(-1).clamp(min=0)  # rounding can dip below zero
-
-
-def _cut(p: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """Zero all but the top k tokens, then all but the smallest set that holds probability top_p."""
-    if top_k is None and top_p is None:
-        return p
-    ranked, index = p.sort(dim=-1, descending=True, stable=True)
-    keep = torch.ones_like(ranked, dtype=torch.bool)
-    if top_k is not None:
-        keep[..., top_k:] = False
-    if top_p is not None:
-        within = ranked * keep
-        before = within.cumsum(-1) - within  # probability ahead of each token
-        keep &= before < top_p * within.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, index, ranked * keep)

@@ -9,14 +9,14 @@ import torch
 
 import infogain
 from infogain import Canvas, noise
-from infogain.kernels.attention import attend_candidates
-from infogain.kernels.hashing import noise as in_one_go
-from infogain.kernels.stats import number, statistics
+from infogain.kernels import Keys, Shared, attend_shared, gate
+from infogain.kernels.attention_triton import attend_candidates
+from infogain.kernels.hashing_triton import noise as fused_noise
+from infogain.kernels.stats_triton import number, statistics
 from infogain.marginals import Marginals
-from infogain.models.attention import Keys, Shared, attend_shared
 from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.spec import Spec
-from infogain.models.transformer import Layer, gated, rotary_angles
+from infogain.models.transformer import Layer, rotary_angles
 from infogain.samplers import Sampler, make
 from infogain.statistics import Spots
 from tests.fast import Compared, closest
@@ -106,7 +106,7 @@ def test_the_hash_is_that_of_the_cpu() -> None:
     cases = [(seed, step, number, column), (seed[:, 0, 0],), (seed[:, 0, 0], step[:, 0, 0])]
     for values in cases:
         for kind, plainly in (("hash", noise.hashed), ("uniform", noise.uniform), ("gumbel", noise.gumbel)):
-            got, expected = in_one_go(kind, 2, *(x.cuda() for x in values)).cpu(), plainly(values[0], 2, *values[1:])
+            got, expected = fused_noise(kind, 2, *(x.cuda() for x in values)).cpu(), plainly(values[0], 2, *values[1:])
             assert torch.equal(got, expected) if kind != "gumbel" else torch.allclose(got, expected, rtol=1e-14)
 
 
@@ -126,7 +126,7 @@ def test_what_lies_between_products_is_that_of_torch(family: str, dtype: torch.d
 
     def every() -> list[torch.Tensor]:
         norm = layer.attn_norm
-        return [*norm.after(x, more), norm.after(x, None)[1], *layer._turned(heads.clone(), angles), gated(both)]
+        return [*norm.after(x, more), norm.after(x, None)[1], *layer._turned(heads.clone(), angles), gate(both)]
 
     plain = every()
     with torch.no_grad():
@@ -162,10 +162,10 @@ def test_attention_is_that_of_torch(shape: tuple[int, ...]) -> None:
     own = Keys(k.transpose(1, 2), v.transpose(1, 2))
     last = (first + columns).where(torch.arange(contexts, device="cuda") % 2 == 0, frozen_columns)  # or to the end
     shared = Shared([Keys(*far)], first, last, limit, row, rows)
-    q32, k32, v32, far_k, far_v = (x.float() for x in (q, k, v, *far))
+    q32, near32, far32 = q.float(), Keys(k.float(), v.float()), Keys(*(x.float() for x in far))
     for block in (None, 4):
         expected = attend_shared(q.transpose(1, 2), own, live[:, None], replace(shared, block=block), 0)
-        got = attend_candidates(q32, k32, v32, far_k, far_v, shared.window, live, block or columns)
+        got = attend_candidates(q32, near32, far32, shared.window, live, block or columns)
         assert torch.allclose(got.transpose(1, 2).double(), expected, atol=1e-5)
 
 

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import Canvas, kernels
+from infogain import Canvas
+from infogain.kernels import choice
 from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.spec import Spec
 from infogain.samplers import Sampler, make
@@ -55,7 +56,7 @@ def test_the_kernels_decode_as_torch_does(
     prompts = [torch.randint(0, 58, (n,), generator=generator).tolist() for n in (5, 9, 3)]
     canvas, block = Canvas.from_prompts(prompts, [12, 8, 10], 59), None if SPECS[family].block else 4
     expected = infogain.decode(plain, canvas, sampler, block=block, seed=3, trace=False)
-    monkeypatch.setattr(kernels, "usable", everywhere)
+    monkeypatch.setattr(choice, "usable", everywhere)
     model = Backbone(plain.transformer, engine=engine)
     found = infogain.decode(model, canvas, sampler, block=block, seed=3, trace=False)
     assert torch.equal(found.tokens, expected.tokens)

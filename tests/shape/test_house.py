@@ -18,14 +18,12 @@ SOURCE = Path(infogain.__file__).parent
 LINES_OF_A_FUNCTION, LINES_OF_A_MODULE, LINES_OF_A_SAMPLER, PARAMETERS = 50, 300, 70, 7
 Definition = ast.FunctionDef | ast.ClassDef
 
-LONG_FUNCTIONS = {"kernels.attention._attend"}
+LONG_FUNCTIONS = {"kernels.attention_triton._attend"}
 LONG_MODULES = {"run"}
 MANY_PARAMETERS = {  # public calls and options; a Triton kernel is given every number by itself, and is left out
     "generate.decode_job",
     "generate.generate",
     "generate.stream",
-    "kernels.attention.attend_candidates",
-    "kernels.layers.turn",
     "load.load",
     "options.option",
 }
@@ -45,7 +43,6 @@ TWICE = {  # classes
 }
 FILES_TWICE = {  # a command, a study or a task may be called as what it is about
     "alphabet.py",
-    "attention.py",
     "base.py",
     "bypass.py",
     "compare.py",
@@ -84,11 +81,9 @@ LEANING = {  # docstrings that do not stand alone
     "decode.decode_stream",
     "evals.reproduce._with",
     "evals.tasks.countdown.tells",
-    "kernels.forward_only",
     "marginals.at",
     "models.base.columns",
     "models.transformer.prefill",
-    "noise._in_one_go",
     "run._asked",
     "state.seen",
     "state.widen",

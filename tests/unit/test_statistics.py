@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from infogain import kernels
+from infogain.kernels import choice
 from infogain.statistics import Spots, statistics
 
 MASKED = torch.tensor([[False, True, True], [True, False, False], [False, False, True]])
@@ -41,7 +41,7 @@ def test_the_numbers_are_those_of_the_distribution_without_the_mask() -> None:
 def test_kernels_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
     for value, there in (("0", False), ("1", True)):
-        monkeypatch.setenv(kernels.SWITCH, value)
-        kernels._has_triton.cache_clear()
-        assert kernels._has_triton() is there
-    kernels._has_triton.cache_clear()
+        monkeypatch.setenv(choice.SWITCH, value)
+        choice._has_triton.cache_clear()
+        assert choice._has_triton() is there
+    choice._has_triton.cache_clear()

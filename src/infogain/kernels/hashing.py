@@ -1,67 +1,86 @@
-"""The noise as one kernel: in torch a hash is some seventy small operations, and a number made of it ten more."""
+"""Noise: the splitmix64 hash of some whole numbers, as it is or as a uniform or Gumbel number."""
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+from typing import cast
+
 import torch
-import triton
-import triton.language as tl
 from torch import Tensor
 
-BLOCK = 256
-MOST = 4  # tensors, the seed among them
-NUMBERS = ["stream", "size", "rows", "columns", *(f"{name}{axis}" for name in "abcd" for axis in range(3))]
+from infogain.kernels import choice
+
+FEW = 64  # seeds whose part of the hash is kept
+
+GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
+MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
+MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
 
 
-@triton.jit
-def _mix(x):
-    """The finaliser of splitmix64."""
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB
-    return x ^ (x >> 31)
+# Numbers as tensors: torch wraps a bare number anew in every operation, which takes longer than the operation.
+_GOLDEN, _MIX_1, _MIX_2 = (torch.tensor(x) for x in (GOLDEN, MIX_1, MIX_2))
+_SHIFTS = {bits: (torch.tensor(bits), torch.tensor((1 << (64 - bits)) - 1)) for bits in (12, 27, 30, 31)}
 
 
-@triton.jit
-def _fold(h, value):
-    return _mix(h + value.to(tl.uint64, bitcast=True) * 0x94D049BB133111EB + 0x9E3779B97F4A7C15)
+def noise(kind: str, seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+    """ "hash", "uniform" or "gumbel" noise of these arguments; tensors broadcast."""
+    if choice.usable(seed) and len(index) <= 3 and all(isinstance(i, Tensor) and i.ndim <= 3 for i in index):
+        from infogain.kernels.hashing_triton import noise as fused
+
+        return fused(kind, stream, seed, *cast("tuple[Tensor, ...]", index))
+    return _KINDS[kind](seed, stream, *index)
 
 
-@triton.jit(do_not_specialize=NUMBERS)
-def _hash(
-    a, b, c, d, out, stream, size, rows, columns,
-    a0, a1, a2, b0, b1, b2, c0, c1, c2, d0, d1, d2,
-    COUNT: tl.constexpr, KIND: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < size
-    i, j, k = at // columns // rows, at // columns % rows, at % columns
-    seed = tl.load(a + i * a0 + j * a1 + k * a2, mask=inside, other=0)
-    h = _mix(seed.to(tl.uint64, bitcast=True) + 0x9E3779B97F4A7C15)
-    h = _fold(h, tl.full((BLOCK,), 0, tl.int64) + stream)
-    if COUNT > 1:
-        h = _fold(h, tl.load(b + i * b0 + j * b1 + k * b2, mask=inside, other=0))
-    if COUNT > 2:
-        h = _fold(h, tl.load(c + i * c0 + j * c1 + k * c2, mask=inside, other=0))
-    if COUNT > 3:
-        h = _fold(h, tl.load(d + i * d0 + j * d1 + k * d2, mask=inside, other=0))
-    if KIND == "hash":
-        tl.store(out + at, h.to(tl.int64, bitcast=True), mask=inside)
-    else:
-        u = ((h >> 12).to(tl.float64) + 0.5) * 2.220446049250313e-16  # 2^-52
-        tl.store(out + at, u if KIND == "uniform" else -tl.log(-tl.log(u)), mask=inside)
+def _hash(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+    h = _root(seed, stream)
+    for i in index:
+        h = _fold(h, i)
+    return h if index else h.clone()
 
 
-def noise(kind: str, stream: int, *values: Tensor) -> Tensor:
-    """ "hash", "uniform" or "gumbel" of int64 tensors that broadcast to at most three dimensions, the seed first."""
-    wide = torch.broadcast_tensors(*values)
-    shape = wide[0].shape
-    out = torch.empty(shape, dtype=torch.int64 if kind == "hash" else torch.float64, device=wide[0].device)
-    three = [x.expand(*(1,) * (3 - x.ndim), *shape) if x.ndim < 3 else x for x in wide]
-    rows, columns = three[0].shape[1:]
-    unused = MOST - len(three)
-    strides = [stride for x in three for stride in x.stride()] + [0] * (3 * unused)
-    if out.numel():
-        _hash[(triton.cdiv(out.numel(), BLOCK),)](
-            *three, *three[:1] * unused, out, stream, out.numel(), rows, columns, *strides,
-            COUNT=len(three), KIND=kind, BLOCK=BLOCK,
-        )  # fmt: skip
-    return out
+def _uniform(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+    return _shift(_hash(seed, stream, *index), 12).double().add_(0.5).mul_(math.ldexp(1, -52))
+
+
+def _gumbel(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
+    return -(-_uniform(seed, stream, *index).log()).log()
+
+
+_KINDS = {"hash": _hash, "uniform": _uniform, "gumbel": _gumbel}
+
+
+def _root(seed: Tensor, stream: int) -> Tensor:
+    """Where the hash begins. A row keeps its seed from step to step: on a CPU what follows from it is looked up."""
+    if seed.device.type == "cpu" and seed.numel() <= FEW:
+        return _kept(tuple(seed.flatten().tolist()), stream).view(seed.shape)
+    return _fold(mix(seed + _GOLDEN), stream)
+
+
+@lru_cache(maxsize=256)
+def _kept(seeds: tuple[int, ...], stream: int) -> Tensor:
+    with torch.inference_mode(False):
+        return _fold(mix(torch.tensor(seeds, dtype=torch.int64, device="cpu") + _GOLDEN), stream)
+
+
+def _fold(h: Tensor, i: Tensor | int) -> Tensor:
+    link = _wrapped(i * MIX_2 + GOLDEN) if isinstance(i, int) else i * _MIX_2 + _GOLDEN
+    return mix(h + link)  # sums and products wrap, as they should
+
+
+def mix(x: Tensor) -> Tensor:
+    """Scramble 64-bit integers (the finaliser of splitmix64); a bijection."""
+    x = _shift(x, 30).bitwise_xor_(x).mul_(_MIX_1)
+    x = _shift(x, 27).bitwise_xor_(x).mul_(_MIX_2)
+    return _shift(x, 31).bitwise_xor_(x)
+
+
+def _shift(x: Tensor, bits: int) -> Tensor:
+    """Logical right shift: torch shifts signed integers arithmetically."""
+    places, rest = _SHIFTS[bits]
+    return (x >> places).bitwise_and_(rest)
+
+
+def _wrapped(x: int) -> int:
+    """As a signed 64-bit integer."""
+    return (x + 2**63) % 2**64 - 2**63

@@ -1,119 +1,76 @@
-"""What lies between the products of a layer: sums and norms, rotation, the gate. Rounded where torch rounds."""
+"""What lies between the products of a layer: sums and norms, rotation, the gate."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
-import triton
-import triton.language as tl
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-GATE = 1024  # columns of the wide part that one program reads
-HEADS = 8  # that one program turns
+from infogain.kernels import choice
+from infogain.kernels.tensors import at_least_float32
+
+Angles = tuple[Tensor, Tensor]  # cos and sin for every token
 
 
-@triton.jit
-def _scaled(n, weight, dtype: tl.constexpr, WIDE: tl.constexpr):
-    """Normed numbers times their weights, in the family's order of rounding."""
-    return n * weight if WIDE else n.to(dtype).to(tl.float32) * weight
+class Heads(NamedTuple):
+    """How many heads a layer has, and how the family norms and turns them."""
 
-
-@triton.jit
-def _add_norm(x, more, weight, total, out, size, eps, ADD: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr):
-    column = tl.arange(0, BLOCK)
-    inside = column < size
-    at = tl.program_id(0).to(tl.int64) * size + column
-    dtype: tl.constexpr = x.dtype.element_ty
-    y = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
-    if ADD:
-        y = (y + tl.load(more + at, mask=inside, other=0.0).to(tl.float32)).to(dtype)
-        tl.store(total + at, y, mask=inside)
-        y = y.to(tl.float32)
-    n = y * tl.rsqrt(tl.sum(y * y, 0) / size + eps)
-    w = tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
-    tl.store(out + at, _scaled(n, w, dtype, WIDE).to(dtype), mask=inside)
+    queries: int
+    keys: int
+    eps: float
+    wide_norm: bool  # the norm's weight multiplies before the cast back; else after
+    wide_rope: bool  # they are turned in float32; else in the activations' dtype
 
 
 def add_norm(x: Tensor, more: Tensor | None, weight: Tensor, eps: float, wide: bool) -> tuple[Tensor, Tensor]:
     """x + more, and its norm. [T, hidden] each"""
-    x = x.contiguous()
-    out = torch.empty_like(x)
-    total = x if more is None else torch.empty_like(x)
-    block = triton.next_power_of_2(x.shape[1])
-    _add_norm[(len(x),)](
-        x, x if more is None else more.contiguous(), weight, total, out, x.shape[1], eps,
-        ADD=more is not None, WIDE=wide, BLOCK=block, num_warps=min(16, max(1, block // 512)),
-    )  # fmt: skip
-    return total, out
+    if choice.forward_only(x):
+        from infogain.kernels.layers_triton import add_norm as fused
+
+        return fused(x, more, weight, eps, wide)
+    x = x if more is None else x + more
+    return x, _norm(x, weight, eps, wide)
 
 
-@triton.jit
-def _turned(y, other, cos, sin, dtype: tl.constexpr, WIDE: tl.constexpr):
-    if WIDE:
-        return y * cos + other * sin
-    return (y * cos).to(dtype).to(tl.float32) + (other * sin).to(dtype).to(tl.float32)
+def turn(heads: Tensor, how: Heads, angles: Angles, weights: tuple[Tensor, Tensor] | None) -> tuple[Tensor, ...]:
+    """Queries and keys are normed, where weights are given, and turned. [T, H + 2K, D] -> [T, heads, D] each
 
+    `heads` becomes ours: it may be changed in place.
+    """
+    parts = torch.split(heads, [how.queries, how.keys, how.keys], 1)
+    if choice.forward_only(heads):
+        from infogain.kernels.layers_triton import turn as fused
 
-@triton.jit
-def _half(x, pair, D: tl.constexpr):
-    return tl.load(x + pair, mask=pair < D // 2, other=0.0)[None].to(tl.float32)
-
-
-@triton.jit
-def _turn(
-    x, cos, sin, q_weight, k_weight, row_stride, queries, both, eps,
-    D: tl.constexpr, HALF: tl.constexpr, HEADS: tl.constexpr, NORM: tl.constexpr, WIDE_NORM: tl.constexpr,
-    WIDE: tl.constexpr,
-):  # fmt: skip
-    token = tl.program_id(0).to(tl.int64)
-    head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
-    pair = tl.arange(0, HALF)
-    real = (head[:, None] < both) & (pair[None] < D // 2)
-    dtype: tl.constexpr = x.dtype.element_ty
-    at = x + token * row_stride + head[:, None] * D + pair[None]
-    a = tl.load(at, mask=real, other=0.0).to(tl.float32)
-    b = tl.load(at + D // 2, mask=real, other=0.0).to(tl.float32)
-    if NORM:
-        scale = tl.rsqrt((tl.sum(a * a, 1) + tl.sum(b * b, 1)) / D + eps)[:, None]
-        is_query = head[:, None] < queries
-        w_a = tl.where(is_query, _half(q_weight, pair, D), _half(k_weight, pair, D))
-        w_b = tl.where(is_query, _half(q_weight + D // 2, pair, D), _half(k_weight + D // 2, pair, D))
-        a = _scaled(a * scale, w_a, dtype, WIDE_NORM).to(dtype).to(tl.float32)
-        b = _scaled(b * scale, w_b, dtype, WIDE_NORM).to(dtype).to(tl.float32)
-    c, s = _half(cos + token * D, pair, D), _half(sin + token * D, pair, D)
-    tl.store(at, _turned(a, -b, c, s, dtype, WIDE).to(dtype), mask=real)
-    tl.store(at + D // 2, _turned(b, a, c, s, dtype, WIDE).to(dtype), mask=real)
-
-
-def turn(
-    heads: Tensor, queries: int, keys: int, angles: tuple[Tensor, Tensor], weights: tuple[Tensor, Tensor] | None,
-    eps: float, wide_norm: bool, wide: bool,
-) -> None:  # fmt: skip
-    """In place: queries and keys of heads [T, H + 2K, D] are normed, where weights are given, and turned."""
-    dim = heads.shape[2]
-    q_weight, k_weight = weights or (heads, heads)
-    _turn[(len(heads), triton.cdiv(queries + keys, HEADS))](
-        heads, *(x.contiguous() for x in angles), q_weight, k_weight, heads.stride(0), queries, queries + keys, eps,
-        D=dim, HALF=triton.next_power_of_2(dim // 2), HEADS=HEADS, NORM=weights is not None, WIDE_NORM=wide_norm,
-        WIDE=wide, num_warps=2, enable_fp_fusion=False,  # which would leave a rounding out
-    )  # fmt: skip
-
-
-@triton.jit
-def _gate(both, out, size, BLOCK: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64)
-    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    inside = column < size
-    dtype: tl.constexpr = both.dtype.element_ty
-    gate = tl.load(both + row * 2 * size + column, mask=inside, other=0.0).to(tl.float32)
-    up = tl.load(both + row * 2 * size + size + column, mask=inside, other=0.0).to(tl.float32)
-    silu = (gate / (1 + tl.exp(-gate))).to(dtype).to(tl.float32)
-    tl.store(out + row * size + column, (silu * up).to(dtype), mask=inside)
+        fused(heads, how, angles, weights)
+        return parts
+    q, k, v = parts
+    if weights is not None:
+        q, k = (_norm(y, weight, how.eps, how.wide_norm) for y, weight in zip((q, k), weights, strict=True))
+    return _rotate(q, angles, how.wide_rope), _rotate(k, angles, how.wide_rope), v
 
 
 def gate(both: Tensor) -> Tensor:
-    """silu of the first half times the second. [T, 2·wide] -> [T, wide]"""
-    both = both.contiguous()
-    rows, size = both.shape[0], both.shape[1] // 2
-    out = both.new_empty((rows, size))
-    _gate[(rows, triton.cdiv(size, GATE))](both, out, size, BLOCK=GATE, num_warps=4)
-    return out
+    """The gate's half opens the other. [T, 2·wide] -> [T, wide]"""
+    if choice.forward_only(both):
+        from infogain.kernels.layers_triton import gate as fused
+
+        return fused(both)
+    first, second = both.chunk(2, -1)
+    return F.silu(first) * second
+
+
+def _norm(x: Tensor, weight: Tensor, eps: float, wide: bool) -> Tensor:
+    """RMSNorm in float32, in the family's order of rounding."""
+    y = at_least_float32(x)
+    y = y * (y.square().mean(-1, keepdim=True) + eps).rsqrt()
+    return (y * weight).to(x.dtype) if wide else y.to(x.dtype) * weight
+
+
+def _rotate(x: Tensor, angles: Angles, in_float32: bool) -> Tensor:
+    """RoPE: the two halves of each head turn against each other. [T, heads, D]"""
+    cos, sin = angles
+    y = x.float() if in_float32 else x
+    first, second = y.chunk(2, -1)
+    return (y * cos + torch.cat([-second, first], -1) * sin).to(x.dtype)

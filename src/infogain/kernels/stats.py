@@ -1,116 +1,77 @@
-"""Statistics of logits in one pass: they are read once, in the precision they have, and never copied."""
+"""Statistics of logits, and the numbers of the masked columns they belong to."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
-import triton
-import triton.language as tl
 from torch import Tensor
 
-BLOCK = 1024  # words of the vocabulary that one program reads: one warp, which need not wait for others
-FLAGS = 1024  # columns that are counted together
+from infogain.device import remembered
+from infogain.kernels import choice
+from infogain.kernels.tensors import at_least_float32
 
 
-@triton.jit
-def _read(logits, parts, args, words, mask_id, row_stride, BLOCK: tl.constexpr):
-    """Of one block of one row: the largest logit m and where, the second, Σ e^(x−m) and Σ (x−m)·e^(x−m).
+class Statistics(NamedTuple):
+    """Of columns of any shape. In one tensor, so that hypotheses are picked at one go; a written column is certain."""
 
-    The mask is left out, and struck out in place.
-    """
-    row, part = tl.program_id(0), tl.program_id(1)
-    count = tl.num_programs(1)
-    word = part * BLOCK + tl.arange(0, BLOCK)
-    real = (word < words) & (word != mask_id)
-    line = logits + row.to(tl.int64) * row_stride
-    x = tl.load(line + word, mask=real, other=-float("inf")).to(tl.float32)
-    tl.store(line + mask_id, -float("inf"), mask=(mask_id < words) & (mask_id // BLOCK == part))
-    m = tl.max(x, 0)
-    at = tl.min(tl.where(x == m, word, 2147483647), 0)  # the first of equals
-    second = tl.max(tl.where(word == at, -float("inf"), x), 0)
-    below = x - tl.where(m == -float("inf"), 0.0, m)
-    e = tl.exp(below)
-    weighted = tl.where(below == -float("inf"), 0.0, below * e)  # −inf · 0
-    out = parts + (row * count + part) * 4
-    tl.store(out, m)
-    tl.store(out + 1, second)
-    tl.store(out + 2, tl.sum(e, 0))
-    tl.store(out + 3, tl.sum(weighted, 0))
-    tl.store(args + row * count + part, tl.minimum(at, words - 1).to(tl.int64))  # among NaN there is none
-
-
-@triton.jit
-def _merge(parts, args, place, masked, numbers, argmax, count, COUNT: tl.constexpr, SPREAD: tl.constexpr):
-    """The blocks of one row become the statistics of one column; a column that is written is certain."""
-    column = tl.program_id(0)
-    row = column
-    open_ = True
-    if SPREAD:
-        row = tl.load(place + column).to(tl.int32)
-        open_ = tl.load(masked + column) != 0
-    part = tl.arange(0, COUNT)
-    there = part < count
-    at = parts + (row * count + part) * 4
-    m = tl.load(at, mask=there, other=-float("inf"))
-    second = tl.load(at + 1, mask=there, other=-float("inf"))
-    mass = tl.load(at + 2, mask=there, other=0.0)
-    weighted = tl.load(at + 3, mask=there, other=0.0)
-    top, best = tl.max(m, 0, return_indices=True)
-    gap = tl.where(m == -float("inf"), 0.0, m - top)
-    scale = tl.where(m == -float("inf"), 0.0, tl.exp(gap))
-    z = tl.sum(mass * scale, 0)  # NaN stays NaN: the loop looks for it
-    t = tl.sum((weighted + mass * gap) * scale, 0)
-    runner_up = tl.max(tl.where(part == best, second, m), 0)
-    best = tl.minimum(best, count - 1)  # among NaN any block may come out largest, also one past the last
-    likeliest = tl.load(args + row * count + best)
-    out = numbers + column * 4
-    tl.store(out, tl.where(open_, top + tl.log(z), 0.0))
-    tl.store(out + 1, tl.where(open_, tl.log(z) - t / z, 0.0))
-    tl.store(out + 2, tl.where(open_, 1 / z, 1.0))
-    tl.store(out + 3, tl.where(open_, (1 - tl.exp(runner_up - top)) / z, 1.0))
-    tl.store(argmax + column, tl.where(open_, likeliest, 0))
-
-
-def statistics(
-    logits: Tensor, mask_id: int, shape: tuple[int, ...], place: Tensor | None = None, masked: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Numbers [..., 4] and argmax of columns of this shape, as `infogain.statistics` has them. [X, V]
-
-    `place` and `masked`: which row of the logits each column has, if any; unset: all, in order.
-    """
-    rows, words = logits.shape
-    count = triton.cdiv(words, BLOCK)
-    parts = logits.new_empty((rows, count, 4), dtype=torch.float32)
-    args = logits.new_empty((rows, count), dtype=torch.int64)
-    numbers = logits.new_empty((*shape, 4), dtype=torch.float32)
-    argmax = logits.new_empty(shape, dtype=torch.int64)
-    if rows:
-        _read[(rows, count)](logits, parts, args, words, mask_id, logits.stride(0), BLOCK=BLOCK, num_warps=1)
-        _merge[(argmax.numel(),)](
-            parts, args, args if place is None else place.contiguous(),
-            args if masked is None else masked.contiguous(), numbers, argmax, count,
-            COUNT=triton.next_power_of_2(count), SPREAD=place is not None,
-        )  # fmt: skip
-    return numbers, argmax
-
-
-@triton.jit
-def _number(masked, place, source, size, count, FLAGS: tl.constexpr):
-    """One program goes through all columns: there are few."""
-    before = 0
-    for start in range(0, size, FLAGS):
-        column = start + tl.arange(0, FLAGS)
-        flag = (tl.load(masked + column, mask=column < size, other=0) != 0).to(tl.int32)
-        nth = before + tl.cumsum(flag, 0) - 1
-        tl.store(place + column, tl.maximum(nth, 0).to(tl.int64), mask=column < size)
-        tl.store(source + nth, column.to(tl.int64), mask=(flag != 0) & (nth < count))
-        before += tl.sum(flag, 0)
+    numbers: Tensor  # [..., 4] log-normaliser, entropy H, p of the most likely token, p_top1 − p_top2
+    argmax: Tensor
 
 
 def number(masked: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Of masked columns [R, W], `count` of them: the number of each, and the column of each number."""
-    masked = masked.contiguous()
-    place = torch.empty(masked.shape, dtype=torch.int64, device=masked.device)
-    source = torch.empty(count, dtype=torch.int64, device=masked.device)
-    if count:
-        _number[(1,)](masked, place, source, masked.numel(), count, FLAGS=FLAGS)
-    return place, source
+    """Number the `count` masked columns [R, W] from left to right: the number of each column, the column of each.
+
+    The number of a written column is any that exists. Columns are counted over all rows. -> [R, W], [X]
+    """
+    if choice.usable(masked):
+        from infogain.kernels.stats_triton import number as fused
+
+        return fused(masked, count)
+    flat = masked.flatten()
+    place = (flat.cumsum(0) - 1).clamp_(min=0).view(masked.shape)
+    return place, torch.nonzero_static(flat, size=count).flatten()
+
+
+def statistics(logits: Tensor, mask_id: int, masked: Tensor | None = None, place: Tensor | None = None) -> Statistics:
+    """Read each row [X, V], for a column of its own or for those that `masked` and `place` tell [R, W].
+
+    The mask is struck out of the logits, in place.
+    """
+    if choice.usable(logits) and logits.stride(-1) == 1:
+        from infogain.kernels.stats_triton import statistics as fused
+
+        shape = logits.shape[:1] if masked is None else masked.shape
+        return Statistics(*fused(logits, mask_id, shape, place, masked))
+    found = _read(strike(logits, mask_id))
+    return found if masked is None or place is None else spread(found, masked, place)
+
+
+def strike(logits: Tensor, mask_id: int) -> Tensor:
+    if mask_id < logits.shape[-1]:
+        logits[:, mask_id].fill_(-torch.inf)
+    return logits
+
+
+def _read(logits: Tensor) -> Statistics:
+    x = at_least_float32(logits)
+    log_z = x.logsumexp(-1)
+    p = (x - log_z[:, None]).exp()
+    top = p.topk(min(2, p.shape[-1])).values
+    confidence = top[:, 0]
+    margin = confidence - top[:, 1] if p.shape[-1] > 1 else confidence
+    numbers = torch.stack([log_z, torch.special.entr(p).sum(-1), confidence, margin], -1)
+    # argmax and not top's indices: of equal tokens it takes the first, on every device
+    return Statistics(numbers, p.argmax(-1))
+
+
+def spread(masks: Statistics, masked: Tensor, place: Tensor) -> Statistics:
+    """Statistics of the masks become those of all columns. [X] -> [R, W]"""
+    certain = _certain(masks.numbers.dtype, masks.numbers.device)
+    numbers = masks.numbers[place].where(masked[..., None], certain)
+    return Statistics(numbers, masks.argmax[place].where(masked, 0))
+
+
+@remembered
+def _certain(dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.tensor([0, 0, 1, 1], dtype=dtype, device=device)

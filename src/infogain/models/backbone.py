@@ -16,8 +16,8 @@ from torch import Tensor
 from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
+from infogain.kernels import Keys
 from infogain.marginals import Deferred
-from infogain.models.attention import Keys
 from infogain.models.base import Past
 from infogain.models.context import BackboneContext
 from infogain.models.engine import Engine, check_engine

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from infogain.canvas import PAD
-from infogain.models.attention import Keys
+from infogain.kernels import Keys
 from infogain.models.base import Past
 from infogain.models.context import PER_ROW, BackboneContext
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from infogain.canvas import PAD
 from infogain.device import upload
-from infogain.models.attention import Keys
+from infogain.kernels import Keys
 
 PER_ROW = ("length", "start", "first", "last", "limit")
 

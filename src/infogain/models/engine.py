@@ -15,7 +15,7 @@ from torch import Tensor
 
 from infogain import kernels
 from infogain.errors import OptionError, UnknownName
-from infogain.models.attention import Keys
+from infogain.kernels import Keys
 from infogain.models.buffers import COLUMNS, Buffers
 from infogain.models.context import BackboneContext
 from infogain.models.recorded import Recorded
@@ -79,8 +79,8 @@ class Engine:
         with torch.inference_mode():
             buffers = self._hold(context)
             width, window = tokens.shape[1], _even(context.width)
-            packs = not kernels.can_attend(context.layers[0].k, window)  # one that packs nothing has one recording
-            most = _rounded(most + rows - len(tokens)) if packs else rows  # those that fill up may name one row
+            most = _rounded(most + rows - len(tokens))  # those that fill up may name one row
+            most = kernels.places(context.layers[0].k, window, rows, most)
             key = ("candidates", rows, width, window, most)
             if key not in self.recorded:
                 wide = replace(buffers, width=window)

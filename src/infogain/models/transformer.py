@@ -14,11 +14,8 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from infogain import kernels
-from infogain.models.attention import Keys, Shared, attend, attend_shared
+from infogain.kernels import Angles, Heads, Keys, Shared, attend, attend_shared
 from infogain.models.spec import Spec
-from infogain.statistics import wide
-
-Angles = tuple[Tensor, Tensor]  # cos and sin for every token
 
 
 class Transformer(nn.Module):
@@ -125,6 +122,7 @@ class Layer(nn.Module):
     def __init__(self, spec: Spec) -> None:
         super().__init__()
         self.spec = spec
+        self.heads = Heads(spec.heads, spec.kv_heads, spec.norm_eps, spec.wide_norm, spec.wide_rope)
         queries, keys = spec.heads * spec.head_dim, spec.kv_heads * spec.head_dim
         self.attn_norm = Norm(spec.hidden, spec)
         self.q = nn.Linear(spec.hidden, queries, bias=spec.qkv_bias)
@@ -150,20 +148,12 @@ class Layer(nn.Module):
         """With what attention found; and what the wide part finds. [T, hidden], [T, heads·D] -> [T, hidden] each"""
         x, h = self.mlp_norm.after(x, F.linear(mixed, self.o.weight, self.nothing))
         both = F.linear(h, *self.gate_up) if self.gate_up else torch.cat([self.gate(h), self.up(h)], -1)
-        return x, F.linear(gated(both), self.down.weight, self.nothing)
+        return x, F.linear(kernels.gate(both), self.down.weight, self.nothing)
 
     def _turned(self, heads: Tensor, angles: Angles) -> tuple[Tensor, ...]:
         """Queries, keys and values of what was projected, which becomes ours. [T, H + 2K, D] -> [T, heads, D] each"""
-        spec, norms = self.spec, (self.q_norm, self.k_norm)
-        parts = torch.split(heads, [spec.heads, spec.kv_heads, spec.kv_heads], 1)
-        if kernels.forward_only(heads):
-            from infogain.kernels.layers import turn
-
-            weights = None if self.q_norm is None or self.k_norm is None else (self.q_norm.weight, self.k_norm.weight)
-            turn(heads, spec.heads, spec.kv_heads, angles, weights, spec.norm_eps, spec.wide_norm, spec.wide_rope)
-            return parts
-        q, k = (y if norm is None else norm(y) for y, norm in zip(parts, norms, strict=False))
-        return rotate(q, angles, spec.wide_rope), rotate(k, angles, spec.wide_rope), parts[2]
+        q, k = self.q_norm, self.k_norm
+        return kernels.turn(heads, self.heads, angles, None if q is None or k is None else (q.weight, k.weight))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
         """A move to another device or precision takes the parts one by one: lay them together again."""
@@ -213,17 +203,7 @@ class Norm(nn.Module):
 
     def after(self, x: Tensor, more: Tensor | None) -> tuple[Tensor, Tensor]:
         """x + more, and its norm."""
-        if kernels.forward_only(x):
-            from infogain.kernels.layers import add_norm
-
-            return add_norm(x, more, self.weight, self.eps, self.wide)
-        x = x if more is None else x + more
-        return x, self(x)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = wide(x)
-        y = y * (y.square().mean(-1, keepdim=True) + self.eps).rsqrt()
-        return (y * self.weight).to(x.dtype) if self.wide else y.to(x.dtype) * self.weight
+        return kernels.add_norm(x, more, self.weight, self.eps, self.wide)
 
 
 def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> Angles:
@@ -233,21 +213,3 @@ def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> Angles:
     angle = torch.cat([angle, angle], -1)[:, None]
     cos, sin = angle.cos(), angle.sin()
     return (cos, sin) if spec.wide_rope else (cos.to(dtype), sin.to(dtype))
-
-
-def rotate(x: Tensor, angles: Angles, in_float32: bool) -> Tensor:
-    """RoPE: the two halves of each head turn against each other. [T, heads, D]"""
-    cos, sin = angles
-    y = x.float() if in_float32 else x
-    first, second = y.chunk(2, -1)
-    return (y * cos + torch.cat([-second, first], -1) * sin).to(x.dtype)
-
-
-def gated(both: Tensor) -> Tensor:
-    """The gate's half opens the other. [T, 2·wide] -> [T, wide]"""
-    if kernels.forward_only(both):
-        from infogain.kernels.layers import gate
-
-        return gate(both)
-    first, second = both.chunk(2, -1)
-    return F.silu(first) * second

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from infogain.canvas import block_columns
-from infogain.models.attention import Shared
+from infogain.kernels import Shared
 from infogain.models.context import BackboneContext
 from infogain.models.transformer import Transformer
 
