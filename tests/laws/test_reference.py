@@ -1,122 +1,22 @@
-"""Info-Gain and its beam against a second implementation: one row, plain Python, no tensors but the noise's."""
+"""The loop against the page of plain Python that stands beside the paper: the same tokens, and H̃ to rounding."""
 
 from __future__ import annotations
 
-import math
+import doctest
 import random
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 import infogain
-from infogain import Canvas, noise
-from infogain.models import Tabular, random_joint
-from infogain.samplers import InfoGainBeam
+from infogain import Canvas, reference
+from infogain.models import FullCanvas, Tabular, random_joint
+from infogain.reference import MASK_ID, Hyperparameters, exact_model, ig_beam, info_gain_sampler
+from infogain.samplers import InfoGainBeam, Sampler, make
 
 Row = list[int]
-
-
-class Reference:
-    """Listing 2 as one would write it on a blackboard."""
-
-    def __init__(self, model: Tabular, sampler: InfoGainBeam, k: int, seed: int, eos_id: int | None) -> None:
-        self.mask, self.sampler, self.k, self.seed, self.eos_id = model.mask_id, sampler, k, seed, eos_id
-        self.table = list(zip(model.sequences.tolist(), model.weights.tolist(), strict=True))
-        self.words = range(model.vocab_size - 1)
-
-    def marginals(self, row: Row) -> list[list[float]]:
-        fits = [(s, w) for s, w in self.table if all(t in (self.mask, x) for t, x in zip(row, s, strict=True))]
-        columns = []
-        for c in range(len(row)):
-            mass = [sum(w for s, w in fits if s[c] == v) for v in self.words]
-            if not fits:  # every token the column ever holds
-                mass = [float(any(s[c] == v for s, _ in self.table)) for v in self.words]
-            columns.append([m / sum(mass) for m in mass])
-        return columns
-
-    def uniform(self, seed: int, *index: int) -> float:
-        return float(noise.uniform(torch.tensor(seed), *index))
-
-    def draw(self, p: list[float], u: float) -> int:
-        if self.sampler.tau_token == 0:
-            return max(self.words, key=lambda v: p[v])
-        tempered = [x ** (1 / self.sampler.tau_token) for x in p]
-        ahead = 0.0
-        for v in self.words:
-            ahead += tempered[v] / sum(tempered)
-            if ahead > u:
-                return v
-        raise AssertionError("u is below 1")
-
-    def certainty(self, p: list[float], token: int) -> float:
-        first, second = sorted(p)[-1], sorted(p)[-2]
-        return {"drawn": p[token], "top1": first, "entropy": -entropy(p), "margin": first - second}[self.sampler.phi]
-
-    def actions(self, row: Row, masks: list[int], seed: int, step: int) -> list[dict[int, int]]:
-        """The distinct candidates of one hypothesis; one only where they end the block."""
-        p = self.marginals(row)
-        pinned = [c for c in masks if max(p[c]) > self.sampler.gamma]
-        candidates: list[dict[int, int]] = []
-        for n in range(self.sampler.n if self.k < len(masks) else 1):
-            u = {c: self.uniform(seed, noise.TOKEN, step, 0 if c in pinned else n, c) for c in masks}
-            token = {c: self.draw(p[c], u[c]) for c in masks}
-            key = {c: self.certainty(p[c], token[c]) for c in masks}
-            if n:
-                for c in masks:
-                    gumbel = -math.log(-math.log(self.uniform(seed, noise.POSITION, step, n, c)))
-                    key[c] += self.sampler.tau_pos * gumbel
-            order = sorted(pinned, key=lambda c: -max(p[c])) + sorted(set(masks) - set(pinned), key=lambda c: -key[c])
-            action = {c: token[c] for c in order[: self.k]}
-            if action not in candidates:
-                candidates.append(action)
-        return candidates
-
-    def uncertainty(self, row: Row, block: range) -> float:
-        masks = [c for c in block if row[c] == self.mask]
-        p = self.marginals(row)
-        mean: float = sum(entropy(p[c]) for c in masks) / max(len(masks), 1) ** self.sampler.gain_power
-        return mean
-
-    def place_seed(self, place: int) -> int:
-        return int(noise.fork(torch.tensor(self.seed), noise.PLACE, torch.tensor(place)))
-
-    def step(self, beam: list[tuple[Row, float]], block: range, step: int) -> list[tuple[Row, float]]:
-        after: dict[tuple[int, ...], float] = {}
-        for place, (row, spent) in enumerate(beam):
-            p = self.marginals(row)
-            masks = [c for c in block if row[c] == self.mask]
-            for action in self.actions(row, masks, self.place_seed(place), step):
-                canvas = tuple(action.get(c, token) for c, token in enumerate(row))
-                cost = spent + sum(entropy(p[c]) for c in action)
-                if canvas not in after or cost < after[canvas] - 1e-12:
-                    after.pop(canvas, None)  # the cheaper history takes the later place
-                    after[canvas] = cost
-        reached = [(list(canvas), cost) for canvas, cost in after.items()]
-        worth = [round(-(cost + self.uncertainty(row, block)), 10) for row, cost in reached]
-        best = sorted(range(len(reached)), key=lambda i: (-worth[i], i))[: self.sampler.width]
-        return [reached[i] for i in sorted(best)]
-
-    def decode(self, row: Row, width: int) -> tuple[list[Row], float]:
-        """The least H̃ and the rows that reach it: more than one where rounding decides."""
-        generated = [c for c, token in enumerate(row) if token == self.mask]
-        starts = range(generated[0], len(row), width)
-        beam, finished = [(row, 0.0)], []
-        for block in (range(start, min(start + width, len(row))) for start in starts):
-            for step in range(len(row)):
-                if beam and any(beam[0][0][c] == self.mask for c in block):
-                    beam = self.step(beam, block, step)
-            ends = [(r, h) for r, h in beam if any(r[c] == self.eos_id and c in generated for c in block)]
-            finished += ends
-            beam = [hypothesis for hypothesis in beam if hypothesis not in ends]
-        least = min(cost for _, cost in finished + beam)
-        best = [r for r, cost in finished + beam if cost < least + 1e-9]
-        filler = self.mask if self.eos_id is None else self.eos_id
-        return [[filler if token == self.mask else token for token in r] for r in best], least
-
-
-def entropy(p: list[float]) -> float:
-    return -sum(x * math.log(x) for x in p if x > 0)
 
 
 def random_case(rng: random.Random) -> dict[str, Any]:
@@ -137,18 +37,114 @@ def random_case(rng: random.Random) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("number", range(60))
-def test_the_loop_is_the_blackboard(number: int) -> None:
-    rng = random.Random(number)
+def random_problem(rng: random.Random, number: int) -> tuple[Tabular, Row]:
+    """An exact model, over all sequences or few, and a row with masks anywhere."""
     model = random_joint(6, 3, seed=number, support=rng.choice([None, 40]))
     row = [model.mask_id if rng.random() < 0.8 else rng.randrange(3) for _ in range(6)]
     row[rng.randrange(6)] = model.mask_id
+    return model, row
+
+
+def blackboard(model: Tabular) -> reference.Model:
+    sequences = map(tuple, model.sequences.tolist())
+    return exact_model(dict(zip(sequences, model.weights.tolist(), strict=True)))
+
+
+def masked(row: Row, mask_id: int) -> Row:
+    return [MASK_ID if token == mask_id else token for token in row]
+
+
+def decoded(model: Any, row: Row, sampler: Sampler, h: Hyperparameters) -> tuple[Row, Any]:
+    """What the loop makes of a row, to be compared: H̃ to rounding."""
+    canvas, eos_ids = Canvas.infill([row], model.mask_id), h.eos_id
+    result = infogain.decode(model, canvas, sampler, schedule=h.k, block=h.block, eos_ids=eos_ids, seeds=[h.seed])
+    return result.tokens[0].tolist(), pytest.approx(float(result.cumulative_entropy), abs=1e-9)
+
+
+def test_the_page_runs_by_itself() -> None:
+    found = doctest.testmod(reference)
+    assert found.attempted >= 6
+    assert not found.failed
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_the_loop_is_the_blackboard(number: int) -> None:
+    """Listing 2."""
+    rng = random.Random(number)
+    model, row = random_problem(rng, number)
     case, seed = random_case(rng), rng.randrange(10**6)
-    sampler = InfoGainBeam(**case["options"])
-    canvas = Canvas.infill([row], model.mask_id)
-    result = infogain.decode(
-        model, canvas, sampler, schedule=case["k"], block=case["block"], eos_ids=case["eos_ids"], seeds=[seed]
-    )
-    rows, cost = Reference(model, sampler, case["k"], seed, case["eos_ids"]).decode(row, case["block"])
-    assert float(result.cumulative_entropy) == pytest.approx(cost, abs=1e-9)
-    assert result.tokens[0].tolist() in rows
+    sampler, width = InfoGainBeam(**case["options"]), case["options"].pop("width")
+    h = Hyperparameters(**case["options"], k=case["k"], block=case["block"], eos_id=case["eos_ids"], seed=seed)
+    assert ig_beam(blackboard(model), masked(row, model.mask_id), h, width) == decoded(model, row, sampler, h)
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_the_sampler_is_listing_1(number: int) -> None:
+    """Temperatures of 0 and a single candidate among the rest; a beam of one is the same."""
+    rng = random.Random(number)
+    model, row = random_problem(rng, number)
+    options: dict[str, Any] = {
+        "n": rng.choice([1, 4, 8]),
+        "gamma": rng.choice([1.0, 1.0, 0.8, 0.5]),
+        "phi": rng.choice(list(reference.CERTAINTY)),
+        "tau_pos": rng.choice([0.0, 0.3, 1.0]),
+        "tau_token": rng.choice([0.0, 0.7, 1.5]),
+        "gain_power": rng.choice([0.0, 1.0]),
+    }
+    eos_id, block, k = rng.choice([None, 2]), rng.choice([None, None, 1, 4]), rng.choice([1, 1, 2, 3])
+    h = Hyperparameters(**options, k=k, block=block, eos_id=eos_id, seed=rng.randrange(10**6))
+    found = info_gain_sampler(blackboard(model), masked(row, model.mask_id), h)
+    assert found == decoded(model, row, make("info-gain", **options), h)
+    assert found[0] == ig_beam(blackboard(model), masked(row, model.mask_id), h, beam_size=1)[0]
+
+
+GREEDY: dict[str, tuple[str, dict[str, Any]]] = {
+    "drawn": ("confidence", {"of": "drawn"}),
+    "top1": ("confidence", {"of": "top1"}),
+    "entropy": ("entropy", {}),
+    "margin": ("margin", {}),
+}
+
+
+@pytest.mark.parametrize("phi", GREEDY)
+@pytest.mark.parametrize("k", [1, 2])
+def test_greedy_samplers_are_listing_1_with_one_candidate(phi: str, k: int) -> None:
+    name, options = GREEDY[phi]
+    for number in range(5):
+        model, row = random_problem(random.Random(number), number)
+        h = Hyperparameters(n=1, gamma=1.0, phi=phi, k=k, block=4, seed=number)
+        sampler = make(name, **options, tau_token=h.tau_token)
+        found = info_gain_sampler(blackboard(model), masked(row, model.mask_id), h)
+        assert found == decoded(model, row, sampler, h)
+
+
+def test_defaults_are_those_of_the_sampler() -> None:
+    sampler = make("info-gain")
+    shared = {name: value for name, value in vars(Hyperparameters()).items() if hasattr(sampler, name)}
+    assert shared == {name: getattr(sampler, name) for name in shared}
+    assert len(shared) == 6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_network_is_decoded_as_on_the_blackboard(seed: int) -> None:
+    """Logits of a network that looks at the whole canvas, in place of an exact model."""
+    words, columns, mask_id = 7, 10, 3  # the mask lies in the middle of the vocabulary
+    weight = torch.randn(columns, words, columns, words, dtype=torch.float64, generator=torch.manual_seed(seed))
+
+    def network(tokens: Tensor, inside: Tensor) -> Tensor:
+        return torch.einsum("blv,lvcw->bcw", torch.nn.functional.one_hot(tokens, words).double(), weight)
+
+    def p(z: Row) -> list[list[float]]:
+        tokens = torch.tensor([[mask_id if token == MASK_ID else token for token in z]])
+        logits = network(tokens, tokens)[0]
+        logits[:, mask_id] = -torch.inf
+        found: list[list[float]] = logits.softmax(-1).tolist()
+        return found
+
+    row = [5, 0, *[mask_id] * 5, 1, *[mask_id] * 2]
+    h = Hyperparameters(n=4, k=1 + seed % 2, gamma=0.7, tau_pos=0.3, tau_token=1.0, block=4, seed=seed)
+    options = {"n": h.n, "gamma": h.gamma, "tau_pos": h.tau_pos, "tau_token": h.tau_token}
+    model = FullCanvas(network, mask_id=mask_id, vocab_size=words, device=torch.device("cpu"))
+    found = info_gain_sampler(p, masked(row, mask_id), h), ig_beam(p, masked(row, mask_id), h, beam_size=3)
+    assert found[0] == decoded(model, row, make("info-gain", **options), h)
+    assert found[1] == decoded(model, row, make("info-gain-beam", **options, width=3), h)
