@@ -1,7 +1,7 @@
 """Listings 1 and 2 of the paper in plain Python, to be read beside it: one row, lists, no batch and no cache.
 
 Nothing of the package imports this page; tests hold the loop to it, token for token. It says what the listings leave
-open: blocks, the bypass, K columns a step (Sec. 3.2.3), when a text ends (ADR 10), and what a state is worth (ADR 3).
+open: blocks and the bypass (Sec. 3.2.3), K columns a step, when a text ends (ADR 10), what a state is worth (ADR 3).
 
 A canvas z is a list of token ids, MASK_ID where a token is to be written. A model is a function: model(z) gives p, and
 p[c] is the distribution over all tokens in column c. Entropies are in nats; H̃ is their sum over all columns written.
@@ -11,6 +11,7 @@ block, candidate, column). The loop looks up the same names for many rows at onc
 
 Two tokens a step, once greedily (one candidate) and once by looking ahead:
 
+>>> from infogain.reference import MASK_ID, Hyperparameters, exact_model, ig_beam, info_gain_sampler
 >>> texts = {"2*3=06": 1, "3*2=06": 2, "3*5=15": 3, "5*3=15": 4, "5*7=35": 5, "7*5=35": 6}  # how often each occurs
 >>> alphabet = "*=0123567"
 >>> model = exact_model({tuple(map(alphabet.index, text)): count for text, count in texts.items()})
@@ -226,16 +227,18 @@ def exact_model(weights: Mapping[tuple[int, ...], float]) -> Model:
 
     In a canvas that no row agrees with, the tokens that a column ever holds are equally likely there.
     """
-    tokens = range(max(map(max, weights)) + 1)
+    vocab_size = max(map(max, weights)) + 1
 
     def model(z: Row) -> list[Distribution]:
         agree = {x: w for x, w in weights.items() if all(a in (MASK_ID, b) for a, b in zip(z, x, strict=True))}
         return [marginal(c, agree) for c in range(len(z))]
 
     def marginal(c: int, agree: Mapping[tuple[int, ...], float]) -> Distribution:
-        mass = [sum(w for x, w in agree.items() if x[c] == token) for token in tokens]
+        mass = [0.0] * vocab_size
+        for x, w in agree.items():
+            mass[x[c]] += w
         if not agree:
-            mass = [float(any(x[c] == token for x in weights)) for token in tokens]
+            mass = [float(any(x[c] == token for x in weights)) for token in range(vocab_size)]
         return [m / sum(mass) for m in mass]
 
     return model

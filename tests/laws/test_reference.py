@@ -63,13 +63,12 @@ def decoded(model: Any, row: Row, sampler: Sampler, h: Hyperparameters) -> tuple
 
 def test_the_page_runs_by_itself() -> None:
     found = doctest.testmod(reference)
-    assert found.attempted >= 6
-    assert not found.failed
+    assert (found.attempted, found.failed) == (7, 0)
 
 
 @pytest.mark.parametrize("number", range(60))
 def test_the_loop_is_the_blackboard(number: int) -> None:
-    """Listing 2."""
+    """Listing 2, over widths, temperatures, K, γ, blocks, ends and rows with masks anywhere."""
     rng = random.Random(number)
     model, row = random_problem(rng, number)
     case, seed = random_case(rng), rng.randrange(10**6)
