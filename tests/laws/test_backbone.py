@@ -62,6 +62,27 @@ def test_cached_logits_are_the_uncached_ones_of_the_canvas_that_was_read(family:
     assert torch.allclose(logits[masked[row]], opened[row][masked[row]], atol=1e-9)
 
 
+@pytest.mark.parametrize("engine", ["eager", "graphs"])
+@pytest.mark.parametrize(("family", "cache"), FROZEN)
+def test_the_window_narrows_when_the_wide_row_leaves_and_widens_when_it_comes_back(
+    family: str, cache: str, engine: str
+) -> None:
+    model, canvas = Backbone(model_of(family, cache).transformer, cache, engine), canvas_of()
+    start, end = torch.tensor([3, 6, 6, 1]), torch.tensor([7, 7, 8, 3])
+    context, _ = model.prefill(canvas, start.tolist(), WIDTH, end.tolist())
+    narrow, wide = context.take([1, 2]), context.take([0, 3])
+    columns = {"dual": 2, "prefix": 12 - 6}[cache] + (1 if SPECS[family].shift else 0)
+    assert narrow.width == columns < context.width == wide.width == narrow.join(wide).width
+
+    row = torch.tensor([1, 2, 2])
+    candidates = canvas.view(start, WIDTH)[0][row]
+    candidates[:, 0] = torch.tensor([1, 2, 3])
+    inside = torch.arange(WIDTH) < (end - start)[row, None]
+    expected = model(candidates, context, row, most=2)[inside].clone()
+    for each in (narrow, narrow.join(wide)):
+        assert torch.allclose(model(candidates, each, row - 1, most=2)[inside], expected, atol=1e-9)
+
+
 @pytest.mark.parametrize(("family", "cache"), [case for case in CASES if case[1] in (None, "none")])
 def test_exact_policies_stay_exact_after_edits(family: str, cache: str | None) -> None:
     """Without a cache, and with the block-causal one, a candidate's logits are those of its own canvas."""

@@ -164,8 +164,8 @@ class Backbone:
         """Blocks that see all that lies around them or, block-causal, what lies before."""
         begin, first, last = (upload(values, self.device) for values in (start, *zip(*windows, strict=True)))
         limit = begin if self.attention_block else canvas.length
-        width = max(b - a for a, b in windows)
-        return BackboneContext(layers, canvas.tokens, canvas.length, begin, first, last, limit, width)
+        widths = tuple(b - a for a, b in windows)
+        return BackboneContext(layers, canvas.tokens, canvas.length, begin, first, last, limit, widths)
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         return self.transformer.logits(self._run(tokens, context, row, most))

@@ -76,11 +76,11 @@ class Buffers:
         fits = self._alike(like) and all(map(ge, self._room, (rows, columns, columns)))
         return self._part(rows, columns) if fits and not self.live else None
 
-    def first_rows(self, rows: int, width: int) -> BackboneContext:
-        """Buffers of so many rows, for windows so wide."""
+    def first_rows(self, rows: int) -> BackboneContext:
+        """Buffers of so many rows."""
         assert self.context is not None
         picked = {name: getattr(self.context, name)[:rows] for name in ("tokens", *PER_ROW)}
-        return BackboneContext(self._part(rows, self.context.columns), **picked, width=width)
+        return BackboneContext(self._part(rows, self.context.columns), **picked, widths=())
 
     def _alike(self, like: Tensor) -> bool:
         """Whether there are buffers, of this precision, on this device."""
@@ -137,4 +137,4 @@ def _room_for(context: BackboneContext, least: Size) -> BackboneContext:
 
     layers = [Keys(room(keys.k, 2, columns), room(keys.v, 2, columns)) for keys in context.layers]
     rest: dict[str, Any] = {name: torch.zeros_like(getattr(context, name)[:1]).repeat(rows) for name in PER_ROW}
-    return BackboneContext(layers, room(context.tokens, 1, tokens), **rest, width=context.width)
+    return BackboneContext(layers, room(context.tokens, 1, tokens), **rest, widths=())

@@ -25,7 +25,12 @@ class BackboneContext:
     first: Tensor  # [C] of the live window
     last: Tensor  # [C] one past it
     limit: Tensor  # [C] one past what the block sees: frozen are the columns before it, but for the window
-    width: int  # of the widest window
+    widths: tuple[int, ...]  # of each row's window, known to the host
+
+    @property
+    def width(self) -> int:
+        """Columns of the widest window."""
+        return max(self.widths)
 
     @property
     def bytes(self) -> int:
@@ -52,7 +57,7 @@ class BackboneContext:
         index = upload(rows, self.tokens.device)
         picked = {name: getattr(self, name)[index] for name in ("tokens", *PER_ROW)}
         layers = [Keys(keys.k[index], keys.v[index]) for keys in self.layers]
-        return replace(self, layers=layers, **picked)
+        return replace(self, layers=layers, widths=tuple(self.widths[row] for row in rows), **picked)
 
     def join(self, other: Self) -> Self:
         layers = [
@@ -61,7 +66,7 @@ class BackboneContext:
         ]
         tokens = _stack(self.tokens, other.tokens, 1)
         rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in PER_ROW}
-        return replace(self, layers=layers, tokens=tokens, width=max(self.width, other.width), **rest)
+        return replace(self, layers=layers, tokens=tokens, widths=self.widths + other.widths, **rest)
 
 
 def _stack(a: Tensor, b: Tensor, dim: int) -> Tensor:

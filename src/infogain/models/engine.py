@@ -8,7 +8,6 @@ activations live in buffers that are made once, for sizes rounded up to a few bu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -83,10 +82,9 @@ class Engine:
             most = kernels.places(context.layers[0].k, window, rows, most)
             key = ("candidates", rows, width, window, most)
             if key not in self.recorded:
-                wide = replace(buffers, width=window)
                 inputs = tokens.new_zeros(rows, width), row.new_zeros(rows)
                 run = self.windows.candidates  # and not the engine, which would keep itself alive
-                self.recorded[key] = Recorded(lambda t, r: run(t, wide, r, most), *inputs)
+                self.recorded[key] = Recorded(lambda t, r: run(t, buffers, r, most, window), *inputs)
             return self.recorded[key](self.recorded.values(), tokens, row)
 
     def room(self, tokens: Tensor, like: Tensor) -> list[Keys] | None:
@@ -120,7 +118,7 @@ class Engine:
         with torch.inference_mode():
             self._hold(context)
             if key not in self.recorded:
-                own = self.buffers.first_rows(len(at), context.width)
+                own = self.buffers.first_rows(len(at))
                 if len(at) * columns > MOST_TOKENS:
                     return run(own, at)
                 self.recorded[key] = Recorded(lambda a: run(own, a), torch.zeros_like(at))

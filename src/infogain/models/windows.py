@@ -17,10 +17,13 @@ class Windows:
     def __init__(self, transformer: Transformer) -> None:
         self.transformer = transformer
 
-    def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        """Of the columns that predict the block's. [M, W], [M] -> [M, W, hidden]"""
+    def candidates(
+        self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int, columns: int | None = None
+    ) -> Tensor:
+        """From windows of so many columns; unset: as many as the widest has. [M, W], [M] -> [M, W, hidden]"""
+        columns = context.width if columns is None else columns
         start, first = context.start[row], context.first[row]
-        column = block_columns(first, context.width)  # [M, Q]
+        column = block_columns(first, columns)  # [M, Q]
         window = context.tokens[row[:, None], column.clamp(max=context.tokens.shape[1] - 1)]
         offset = column - start[:, None]
         in_block = (offset >= 0) & (offset < tokens.shape[1])
@@ -28,7 +31,7 @@ class Windows:
         live = column < torch.minimum(context.length, context.last)[row, None]
         window_of = context.first, context.last, context.limit
         shared = Shared(context.layers, *window_of, row, most) if context.layers else None
-        read = self.sources(start, first, tokens.shape[1], context.width)
+        read = self.sources(start, first, tokens.shape[1], columns)
         x: Tensor = self.transformer(window, column, live[:, None], shared, read)
         return x
 
