@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain import Canvas
-from infogain.models import Tabular, random_joint
+from infogain import Canvas, Vocabulary
+from infogain.marginals import Marginals
+from infogain.models import Denoiser, Tabular, Wrapper, random_joint
 from infogain.samplers import SAMPLERS, LookAhead, Sampler, make
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -90,32 +91,38 @@ LAYOUTS = [
 MODEL = random_joint(LENGTH, 3, seed=1, support=500)
 
 
-class Counting:
+class Counting(Wrapper):
     """A model that counts its calls and keeps what it was asked."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, model: Denoiser) -> None:
+        super().__init__(model)
         self.prefills = 0
         self.evaluations: list[Tensor] = []
         self.columns_read = 0  # of every row that was read
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
     def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
         self.prefills += 1
         self.columns_read += int(canvas.length.sum())
-        return self.model.prefill(canvas, start, width, end)
+        return self.inner.prefill(canvas, start, width, end)
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
         self.evaluations.append(tokens)
         self.columns_read += int(context.length[row].sum())
-        logits: Tensor = self.model(tokens, context, row, most)
+        logits: Tensor = self.inner(tokens, context, row, most)
         return logits
 
     @property
     def calls(self) -> int:
         return self.prefills + len(self.evaluations)
+
+
+def words_of(count: int, mask_id: int) -> Vocabulary:
+    """Of logits so wide; the mask may stand outside of them."""
+    return Vocabulary(max(count, mask_id + 1), mask_id, count=count)
+
+
+def marginals(logits: Tensor, mask_id: int) -> Marginals:
+    return Marginals.of(logits, words_of(logits.shape[-1], mask_id))
 
 
 def rows(canvas: Canvas, chosen: Sequence[int]) -> Canvas:

@@ -57,7 +57,7 @@ def whole_canvas(sampler: Sampler) -> list[Result]:
         canvas = Canvas(tokens, inside.sum(-1), inner.mask_id)
         return inner.prefill(canvas, [0] * len(tokens), tokens.shape[1])[1]
 
-    model = FullCanvas(logits, inner.mask_id, inner.vocab_size)
+    model = FullCanvas(logits, inner.vocabulary)
     return [infogain.decode(model, canvas_of(), sampler, schedule=2, block=4, seed=3)]
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from infogain import Canvas, Result
 from infogain.models.backbone import Backbone
-from infogain.models.base import Past
+from infogain.models.denoiser import Past, Wrapper
 from infogain.statistics import Spots
 from infogain.trace import Row, Trace
 
@@ -31,15 +31,13 @@ class Both:
         return replace(self, plain=self.plain.join(other.plain), fast=self.fast.join(other.fast))
 
 
-class Compared:
+class Compared(Wrapper):
     """A model that decodes as `plain` does, and sees at every call that `fast` has the same logits."""
 
     def __init__(self, plain: Backbone, fast: Backbone, within: float) -> None:
+        super().__init__(plain)
         self.plain, self.fast, self.within = plain, fast, within
         self.calls = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.plain, name)
 
     def _same(self, plain: Any, fast: Any, inside: Any = slice(None)) -> Tensor:
         self.calls += 1

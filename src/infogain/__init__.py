@@ -33,6 +33,7 @@ from infogain.schedule import Steps, TokensPerStep
 from infogain.text import TextModel
 from infogain.trace import StepEvent, Trace
 from infogain.version import __version__
+from infogain.vocabulary import Vocabulary
 
 __all__ = [
     "Canvas",
@@ -52,6 +53,7 @@ __all__ = [
     "TokensPerStep",
     "Trace",
     "UnknownName",
+    "Vocabulary",
     "__version__",
     "decode",
     "decode_lanes",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,8 +18,8 @@ from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import ContractError
 from infogain.lane import Group, Lane
-from infogain.marginals import Deferred, Marginals
-from infogain.models.base import Denoiser, GoesOn, Masks, Past
+from infogain.marginals import Deferred, Logits, Marginals, exclude_by_lane
+from infogain.models.denoiser import Denoiser, Past, check_logits
 from infogain.move import FLOATS, Move, Verdict
 from infogain.options import Plain
 from infogain.provenance import provenance as provenance_of
@@ -27,9 +27,9 @@ from infogain.result import Result
 from infogain.run import Opening, Run
 from infogain.statistics import Spots
 from infogain.trace import StepEvent
+from infogain.vocabulary import Vocabulary
 
 Openings = list[tuple[Run, Opening]]
-Logits = TypeVar("Logits", bound=Tensor | Deferred)
 
 
 def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
@@ -47,11 +47,9 @@ class Batch:
     def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool, provenance: Plain | None = None) -> None:
         self.model, self.provenance = model, provenance or provenance_of(model)
         aligned = model.attention_block is not None
-        self.refresh: int = getattr(model, "refresh", 1)
         self.width = 0  # of the widest block that opened since the batch was last empty
         self.runs = [Run(lane, i, aligned, model.device, trace) for i, lane in enumerate(lanes)]
-        for run in self.runs:
-            run.rule_out(getattr(model, "never", ()))
+        self.vocabularies = [model.vocabulary.allowing(lane.recipe.eos_ids) for lane in lanes]
         self.canvas: Canvas | None = None  # [C, L]
         self.context: Any = None  # of C rows
         self.calls = 0
@@ -65,7 +63,7 @@ class Batch:
         """More rows for a lane, numbered after those it has. They wait where there is no place for them."""
         run = self.runs[lane]
         more = replace(run.lane, canvas=canvas, seeds=seeds)
-        more.check(self.model.mask_id, self.model.vocab_size, self.model.attention_block is not None)
+        more.check(self.model.vocabulary, self.model.attention_block is not None)
         run.admit(canvas, more.row_seeds)
 
     def open_blocks(self) -> None:
@@ -97,7 +95,7 @@ class Batch:
         if self.model.attention_block is not None:
             return 0
         follows = group.now.start == group.kept + group.width
-        return group.width if follows and group.opened <= self.refresh else None
+        return group.width if follows and group.opened <= self.model.refresh else None
 
     def _past(self, going: Openings) -> Past:
         groups = [run.groups[g] for run, rows in going for g in rows.members]
@@ -111,25 +109,25 @@ class Batch:
         canvas = Canvas.join(*(rows.canvas for _, rows in opening)).fit(max(group.length for group in groups))
         start = [group.now.start for group in groups]
         if past:
-            context, logits = cast("GoesOn", self.model).append(canvas, start, self.width, past)
+            context, logits = self.model.append(canvas, start, self.width, past)
             first_row = self._make_room()
         else:
             first_row = self._make_room()  # what nobody stands on any more goes before there is more
             context, logits = self.model.prefill(canvas, start, self.width, [g.now.start + g.width for g in groups])
         if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
             raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
-        p = self._marginals(logits, [(run, len(rows.members)) for run, rows in opening])
+        self._check(logits, [len(groups), self.width])
+        p = Marginals.of(*self._excluded(logits, [(run, len(rows.members)) for run, rows in opening]))
         if first_row:
             assert self.canvas is not None
             self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
         else:
             self.context, self.canvas = context, canvas
         for group in groups:
-            block = group.length, group.now.start, group.width
-            if past:
-                group.columns = cast("GoesOn", self.model).columns(*block, kept=group.kept)
-            else:
-                group.columns, group.opened = self.model.columns(*block), 1
+            kept = group.kept if past else None
+            group.columns = self.model.columns(group.length, group.now.start, group.width, kept)
+            if not past:
+                group.opened = 1
         seen = 0
         for run, rows in opening:
             count = len(rows.members)
@@ -157,16 +155,11 @@ class Batch:
             together([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "masked", "row")
         )
         most = max(max(move.rivals.values()) for _, move in going)
-        # its own: a wrapper that passes attributes on has its own call
-        if hasattr(type(self.model), "at_masks") and not getattr(self.model, "never", ()):
-            count = sum(run.groups[g].left * rivals for run, move in going for g, rivals in move.rivals.items())
-            model = cast("Masks", self.model)
-            spots = Spots(masked, count)
-            logits = self._checked(model.at_masks(tokens, spots, self.context, row, most), [count])
-            p = Marginals.at(spots, logits, self.model.mask_id)
-        else:
-            logits = self.model(tokens, self.context, row, most)
-            p = self._marginals(logits, [(run, len(move.going)) for run, move in going])
+        masks = [(run, sum(run.groups[g].left * n for g, n in move.rivals.items())) for run, move in going]
+        spots = Spots(masked, sum(count for _, count in masks))
+        logits = self.model.at_masks(tokens, spots, self.context, row, most)
+        self._check(logits, [spots.count])
+        p = Marginals.at(spots, *self._excluded(logits, masks))
         seen = 0
         for run, move in going:
             run.count((g, run.groups[g].columns[1] * rivals) for g, rivals in move.rivals.items())
@@ -201,29 +194,14 @@ class Batch:
             result.trace.provenance = self.provenance
         return replace(result, provenance=self.provenance)
 
-    def _marginals(self, logits: Tensor, lanes: Sequence[tuple[Run, int]]) -> Marginals:
-        """What the model believes about the blocks of these lanes' rows, so many each, in order.
+    def _excluded(self, logits: Logits, lanes: Sequence[tuple[Run, int]]) -> tuple[Logits, Vocabulary]:
+        """Logits of these lanes, so many rows each, and the vocabulary to read them with."""
+        return exclude_by_lane(logits, [(self.vocabularies[run.index], rows) for run, rows in lanes])
 
-        The mask is never predicted, nor what the model rules out, except where a lane's recipe ends texts with it.
-        """
-        logits = self._checked(logits, [sum(rows for _, rows in lanes), self.width])
-        first = 0
-        for run, rows in lanes:
-            if run.never is not None:
-                logits[first : first + rows].index_fill_(-1, run.never, -torch.inf)
-            first += rows
-        return Marginals.of(logits, self.model.mask_id)
-
-    def _checked(self, logits: Logits, shape: list[int]) -> Logits:
+    def _check(self, logits: Tensor | Deferred, shape: list[int]) -> None:
         """Counts the call, and makes sure of what came back."""
         self.calls += 1
-        wanted = [*shape, self.model.vocab_size]
-        if not isinstance(logits, Tensor | Deferred) or list(logits.shape) != wanted:
-            came = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-            raise ContractError(
-                f"a model must return logits [rows, width, vocabulary], here {wanted}; it returned {came}."
-            )
-        return logits
+        check_logits(logits, [*shape, self.model.vocabulary.count])
 
     def _widen(self, widest: int) -> None:
         """Make room for the widest block that opens; a batch that is empty takes just its width."""

@@ -16,14 +16,13 @@ from infogain.canvas import Canvas
 from infogain.device import current
 from infogain.errors import InfoGainError, InputError
 from infogain.lane import Lane
-from infogain.models.base import Denoiser
+from infogain.models.denoiser import Denoiser, adapt
 from infogain.resolve import Given, as_recipe
 from infogain.result import Result
 from infogain.text import TextModel
 from infogain.trace import StepEvent
 
 Observer = Callable[[StepEvent], None]
-MEMBERS = ("mask_id", "vocab_size", "attention_block", "device", "columns", "prefill")
 
 
 def decode(
@@ -118,29 +117,17 @@ def _steps(batch: Batch, observe: Observer | None) -> Iterator[None]:
 def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:
     """Everything that can be refused is refused here, before any work is done."""
     named = model if isinstance(model, TextModel) else None
-    if isinstance(model, TextModel):
-        model = model.model
-    if lacking := [name for name in MEMBERS if not hasattr(model, name)]:
-        raise InputError(
-            f"a model needs {', '.join(MEMBERS)} and __call__; {type(model).__name__} lacks {', '.join(lacking)}. "
-            "Wrap a module that maps tokens to logits in infogain.models.FullCanvas."
-        )
-    if (model.attention_block or getattr(model, "refresh", 1) > 1) and not hasattr(model, "append"):
-        raise InputError(
-            f"a model that is block-causal, or whose refresh is above 1, needs append; {type(model).__name__} has none."
-        )
+    model = adapt(model.model if isinstance(model, TextModel) else model)
     if not all(isinstance(lane, Lane) and isinstance(lane.canvas, Canvas) for lane in lanes):
         raise InputError("decoding takes lanes of a Canvas and a Recipe; make one with Canvas.from_prompts or .infill.")
-    if not 0 <= model.mask_id < model.vocab_size:
-        raise InputError(f"the mask id must lie in the vocabulary of {model.vocab_size}; got {model.mask_id}.")
     if not lanes:
         raise InputError("decoding needs at least one lane; got none.")
     lanes = [lane.fitted(model.attention_block) for lane in lanes]
     if model.attention_block and len({lane.recipe.block for lane in lanes}) > 1:
         raise InputError("lanes of a block-causal model must share one block width: it is the model's attention block.")
     for lane in lanes:
-        lane.check(model.mask_id, model.vocab_size, model.attention_block is not None)
+        lane.check(model.vocabulary, model.attention_block is not None)
         if named:
             lane.recipe.sampler.check_tokenizer(named.tokenizer)
-        lane.check_memory(model.vocab_size, model.device)
+        lane.check_memory(model.vocabulary.count, model.device)
     return Batch(model, lanes, trace, named.provenance if named else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import torch
@@ -22,8 +22,8 @@ from infogain.generate import Generation, collect, decode_job
 from infogain.job import Job
 from infogain.marginals import Marginals
 from infogain.models.backbone import Backbone
-from infogain.models.base import Past
 from infogain.models.context import BackboneContext
+from infogain.models.denoiser import Past, Wrapper
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.text import TextModel
@@ -86,27 +86,23 @@ class PairContext:
         return type(self)(self.cached.join(other.cached), self.exact.join(other.exact), masks)
 
 
-@dataclass
-class Pair:
+class Pair(Wrapper):
     """A cached model beside its exact twin: answers like the first, and notes how far off it was."""
 
-    cached: Backbone
-    exact: Backbone
-    by_age: dict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.cached, name)
+    def __init__(self, cached: Backbone, exact: Backbone) -> None:
+        super().__init__(cached)
+        self.exact = exact
+        self.by_age: dict[int, Tally] = defaultdict(Tally)
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[PairContext, Tensor]:
-        context, logits = self.cached.prefill(canvas, start, width, end)
+        context, logits = self.inner.prefill(canvas, start, width, end)
         return self._opened(context, logits, canvas, start, end or [at + width for at in start]), logits
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[PairContext, Tensor]:
-        context, logits = self.cached.append(canvas, start, width, past._replace(context=past.context.cached))
-        end = [2 * at - before for at, before in zip(start, past.kept, strict=True)]  # as wide as the one before
-        return self._opened(context, logits, canvas, start, end), logits
+        context, logits = self.inner.append(canvas, start, width, past._replace(context=past.context.cached))
+        return self._opened(context, logits, canvas, start, past.next_ends(start)), logits
 
     def _opened(
         self, context: BackboneContext, logits: Tensor, canvas: Canvas, start: Sequence[int], end: Sequence[int]
@@ -114,16 +110,16 @@ class Pair:
         """With the twin's, which reads the whole row. Where the cached model does not, it may be off already."""
         exact, expected = self.exact.prefill(canvas, start, logits.shape[1], end)
         _, masked = canvas.view(context.start, logits.shape[1])
-        if self.cached.refresh > 1:
+        if self.refresh > 1:
             column = torch.arange(logits.shape[1], device=masked.device)
             own = upload([b - a for a, b in zip(start, end, strict=True)], masked.device)
             self._compare(masked & (column < own[:, None]), torch.zeros_like(own), logits, expected)
         return PairContext(context, exact, masked.sum(-1))
 
     def __call__(self, tokens: Tensor, context: PairContext, row: Tensor, most: int) -> Tensor:
-        cached = self.cached(tokens, context.cached, row, most)
+        cached = self.inner(tokens, context.cached, row, most)
         exact = self.exact(tokens, context.exact, row, most)
-        masked = tokens == self.cached.mask_id
+        masked = tokens == self.mask_id
         self._compare(masked, context.masks[row] - masked.sum(-1), cached, exact)
         return cached
 
@@ -135,7 +131,7 @@ class Pair:
     def _note(self, tally: Tally, cached: Tensor, exact: Tensor) -> None:
         """Both [masked columns, V]."""
         gap = (cached.float() - exact.float()).abs()
-        p, q = (Marginals.of(logits.clone()[None], self.cached.mask_id) for logits in (exact, cached))
+        p, q = (Marginals.of(logits.clone()[None], self.vocabulary) for logits in (exact, cached))
         surest = [int(x.entropy.argmin()) for x in (p, q)]
         changed = (p.argmax != q.argmax)[0]
         tally.canvases += 1

@@ -86,8 +86,7 @@ def _check_model(model: Any) -> None:
 
 def context_of(model: TextModel) -> int | None:
     """The most columns a row may have, where the model says."""
-    context: int | None = getattr(model.model, "context", None)
-    return context
+    return model.model.context
 
 
 def _lengths(taken: list[int], length: int | Sequence[int | None] | None, context: int | None) -> list[int]:

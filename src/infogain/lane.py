@@ -20,6 +20,7 @@ from infogain.canvas import Canvas, split_blocks
 from infogain.capacity import check_fits
 from infogain.errors import InputError, OptionError
 from infogain.recipe import Recipe
+from infogain.vocabulary import Vocabulary
 
 COPY_BYTES = 1000  # on the host, of a group
 COLUMN_BYTES = 64  # of a candidate: a token, its noise, a key and a rank, and what sorting them takes
@@ -46,9 +47,10 @@ class Lane:
         """A lane whose block is a number: what the recipe leaves open is the model's own width, or 0 for one block."""
         return replace(self, recipe=replace(self.recipe, block=self.recipe.block or attention_block or 0))
 
-    def check(self, mask_id: int, vocab_size: int, block_causal: bool) -> None:
+    def check(self, vocabulary: Vocabulary, block_causal: bool) -> None:
         """Refuse what cannot be decoded, before any work is done."""
         canvas, recipe = self.canvas, self.recipe
+        mask_id, vocab_size = vocabulary.mask_id, vocabulary.size
         if canvas.mask_id != mask_id:
             raise InputError(f"canvas and model must share a mask id; they have {canvas.mask_id} and {mask_id}.")
         if canvas.tokens.shape[0] == 0:
@@ -64,11 +66,13 @@ class Lane:
             raise InputError(f"seeds must be whole numbers of 64 bits; got {self.row_seeds!r:.80}.")
         if self.at_once is not None and (not isinstance(self.at_once, int) or self.at_once < 1):
             raise InputError(f"at_once must be a whole number of at least 1, or unset; got {self.at_once!r}.")
-        recipe.sampler.check(vocab_size)
+        recipe.sampler.check(vocabulary)
         if wrong := [eos for eos in recipe.eos_ids or () if eos >= vocab_size or eos == mask_id]:
             raise OptionError(
                 f"eos_ids must be below the vocabulary of {vocab_size} and not the mask id {mask_id}; got {wrong[0]}."
             )
+        if unseen := [eos for eos in recipe.eos_ids or () if eos not in vocabulary]:
+            raise OptionError(f"eos_ids must be predicted by the model, {vocabulary.span} here; got {unseen[0]}.")
         if block_causal and recipe.order == "random":
             raise OptionError("a block-causal model needs order='sequence': a block cannot see what comes after it.")
         if self.stop and (recipe.order == "random" or recipe.sampler.traits.beam > 1):
@@ -81,12 +85,15 @@ class Lane:
                 "through other blocks. Use order='sequence', or width 1."
             )
 
-    def check_memory(self, vocab_size: int, device: torch.device) -> None:
-        """Refuse more candidates, copies and hypotheses than can be listed at all; where logits are held, fewer fit."""
+    def check_memory(self, words: int, device: torch.device) -> None:
+        """Refuse more candidates, copies and hypotheses than can be listed at all; where logits are held, fewer fit.
+
+        `words`: how many numbers the logits of a column are.
+        """
         traits, columns = self.recipe.sampler.traits, self.canvas.tokens.shape[1]
         rows = min(self.at_once or self.rows, self.rows)
         written = rows * min(self.recipe.block or columns, columns)
-        each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * vocab_size * LOGIT_BYTES
+        each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * words * LOGIT_BYTES
         count = traits.candidates * traits.copies
         which = f"of {rows} prompt{'s' if rows > 1 else ''} in flight,"
         check_fits(f"n, candidates or copies {which}", count, each, each + held, device)

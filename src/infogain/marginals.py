@@ -1,21 +1,22 @@
 """What the model believes about each column: one distribution over the vocabulary, and its statistics.
 
 All statistics are computed together, once per state. Nats everywhere; p is the model's distribution at
-temperature 1, with the mask token excluded.
+temperature 1, without the mask token and what else the vocabulary excludes. Tokens are ids of the whole vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from infogain import kernels
-from infogain.kernels import Statistics, at_least_float32, strike
-from infogain.statistics import Spots, statistics
+from infogain.kernels import Statistics, at_least_float32
+from infogain.statistics import Spots, exclude, statistics
+from infogain.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,15 @@ class Deferred:
     def __getitem__(self, index: Tensor) -> Tensor:
         return self.head(self.x[index])
 
+    def held(self) -> Tensor:
+        """All of them at once after all."""
+        return torch.cat(list(self.parts()))
+
     def parts(self) -> Iterator[Tensor]:
         return (self.head(part) for part in torch.split(self.x, self.most))
+
+
+Logits = TypeVar("Logits", Tensor, Tensor | Deferred)
 
 
 @dataclass(frozen=True)
@@ -43,25 +51,26 @@ class Marginals:
     rows: Tensor | Deferred  # [X, V] logits of the columns that were asked for
     place: Tensor | None  # [R, W] which of them each column has; of a written column, any. Unset: all, in order
     found: Statistics  # [R, W]
+    vocabulary: Vocabulary
 
     @classmethod
-    def of(cls, logits: Tensor, mask_id: int) -> Marginals:
-        """From a model's logits [R, W, V], which become ours: the mask is struck out in place."""
+    def of(cls, logits: Tensor, vocabulary: Vocabulary) -> Marginals:
+        """A model's logits [R, W, V] become ours: what is not predicted is struck out in place."""
         rows, shape = kernels.rows_contiguous(logits.flatten(0, 1)), logits.shape[:2]
-        numbers, argmax = statistics(rows, mask_id)
-        return cls(rows, None, Statistics(numbers.view(*shape, -1), argmax.view(shape)))
+        numbers, argmax = statistics(rows, vocabulary)
+        return cls(rows, None, Statistics(numbers.view(*shape, -1), argmax.view(shape)), vocabulary)
 
     @classmethod
-    def at(cls, spots: Spots, logits: Tensor | Deferred, mask_id: int) -> Marginals:
-        """The same from logits of the masked columns alone, in order. [X, V]"""
+    def at(cls, spots: Spots, logits: Tensor | Deferred, vocabulary: Vocabulary) -> Marginals:
+        """Logits of the masked columns alone, in order [X, V]; a written column is certain."""
         if not isinstance(logits, Deferred):
             rows = kernels.rows_contiguous(logits)
-            return cls(rows, spots.place, statistics(rows, mask_id, spots))
+            return cls(rows, spots.place, statistics(rows, vocabulary, spots), vocabulary)
         head = logits.head
-        logits = replace(logits, head=lambda x: strike(head(x), mask_id))
-        parts = [statistics(part, mask_id) for part in logits.parts()]
+        logits = replace(logits, head=lambda x: exclude(head(x), vocabulary))
+        parts = [statistics(part, vocabulary) for part in logits.parts()]
         found = Statistics(*(torch.cat(x) for x in zip(*parts, strict=True)))
-        return cls(logits, spots.place, spots.spread(found))
+        return cls(logits, spots.place, spots.spread(found), vocabulary)
 
     @property
     def log_z(self) -> Tensor:
@@ -88,10 +97,6 @@ class Marginals:
         return self.found.argmax
 
     @property
-    def vocab_size(self) -> int:
-        return self.rows.shape[-1]
-
-    @property
     def logits(self) -> Tensor:
         """Of every column. [R, W, V]"""
         return kernels.of_columns(cast("Tensor", self.rows), self.place, self.argmax.shape)
@@ -103,16 +108,16 @@ class Marginals:
             return self
         found = Statistics(*(x[index] for x in self.found))
         if self.place is None:
-            return Marginals(self.logits[index].flatten(0, 1), None, found)
+            return Marginals(self.logits[index].flatten(0, 1), None, found, self.vocabulary)
         place = self.place[index]
         if isinstance(index, slice):
-            return Marginals(self.rows, place, found)
-        return Marginals(self.rows[place.flatten()], None, found)
+            return Marginals(self.rows, place, found, self.vocabulary)
+        return Marginals(self.rows[place.flatten()], None, found, self.vocabulary)
 
     def join(self, other: Marginals) -> Marginals:
         """These hypotheses, followed by others."""
         found = Statistics(*(torch.cat(pair) for pair in zip(self.found, other.found, strict=True)))
-        return Marginals(torch.cat([self.logits, other.logits]).flatten(0, 1), None, found)
+        return Marginals(torch.cat([self.logits, other.logits]).flatten(0, 1), None, found, self.vocabulary)
 
     def _held(self) -> tuple[Tensor, Tensor | None]:
         """Logits that are there, and which of them each column has."""
@@ -121,8 +126,13 @@ class Marginals:
         return self.rows, self.place
 
     def probability(self, tokens: Tensor) -> Tensor:
-        """p of given tokens. [R, N, W] -> [R, N, W]"""
-        return kernels.probability(*self._held(), self.found, tokens)
+        """p of given tokens, 0 for those that have no column among the logits. [R, N, W] -> [R, N, W]"""
+        words = self.vocabulary
+        if words.whole:
+            return kernels.probability(*self._held(), self.found, tokens)
+        column = tokens - words.first
+        inside = (column >= 0) & (column < words.count)
+        return kernels.probability(*self._held(), self.found, column.clamp(0, words.count - 1)).where(inside, 0)
 
     def draw(self, tau: float, u: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
         """Tokens from p^(1/τ), cut to the top-k and then the top-p; one for each u in [R, N, W].
@@ -132,7 +142,11 @@ class Marginals:
         """
         if tau == 0:
             return self.argmax[:, None].expand(u.shape)
-        return kernels.draw(*self._held(), self.found, tau, u, top_k, top_p)
+        first = self.vocabulary.first
+        if not first:
+            return kernels.draw(*self._held(), self.found, tau, u, top_k, top_p)
+        columns = self.found._replace(argmax=self.argmax - first)
+        return kernels.draw(*self._held(), columns, tau, u, top_k, top_p) + first
 
     def kl(self, other: Marginals) -> Tensor:
         """D_KL(self ‖ other) per column. [R, W]"""
@@ -140,3 +154,18 @@ class Marginals:
         log_q = at_least_float32(other.logits) - other.log_z[..., None]
         terms = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * (log_p - log_q))
         return terms.sum(-1).clamp(min=0)  # rounding can dip below zero
+
+
+def exclude_by_lane(logits: Logits, lanes: Sequence[tuple[Vocabulary, int]]) -> tuple[Logits, Vocabulary]:
+    """Logits of several lanes, so many rows each, and one vocabulary to read them all with.
+
+    Lanes that agree have it already. Where they do not, each one's exclusions are struck out here.
+    """
+    common = lanes[0][0]
+    if all(vocabulary == common for vocabulary, _ in lanes):
+        return logits, common
+    rows = logits.held() if isinstance(logits, Deferred) else logits
+    parts = torch.split(rows, [count for _, count in lanes])
+    for (vocabulary, _), part in zip(lanes, parts, strict=True):
+        exclude(part, vocabulary)
+    return rows, replace(common, never=())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 
-from infogain.models.base import Denoiser
+from infogain.models.denoiser import Denoiser
 from infogain.options import Plain
 from infogain.version import __version__
 
@@ -31,19 +30,19 @@ def provenance(model: Denoiser, name: str | None = None, revision: str | None = 
     name      as it was asked for; unset: the name the model has of its own, else its class
     revision  of a hub id, where one was asked for
 
-    A model says what it is by attributes: family, dtype, cache, refresh, engine_name. One that has none of them reads
-    every column in every forward. What is not known (a dtype, a revision) is left out: no value is null.
+    A model says what it is by attributes of `Denoiser`: family, dtype, cache, refresh, engine_name. What is not
+    known (a dtype, a revision) is left out: no value is null.
     """
     kind = type(model).__name__
     table = {
-        "model": name or getattr(model, "name", None) or kind,
+        "model": name or model.name or kind,
         "revision": revision,
-        "family": getattr(model, "family", None) or kind,
-        "dtype": _dtype(model),
+        "family": model.family or kind,
+        "dtype": None if model.dtype is None else str(model.dtype).removeprefix("torch."),
         "device": str(model.device),
-        "cache": getattr(model, "cache", "none"),
-        "refresh": getattr(model, "refresh", 1),
-        "engine": getattr(model, "engine_name", "eager"),
+        "cache": model.cache,
+        "refresh": model.refresh,
+        "engine": model.engine_name,
         "attention_block": model.attention_block,
         "versions": versions(),
     }
@@ -78,8 +77,3 @@ def approximation(about: Plain) -> str | None:
         f"cache: {about['cache']}, an approximation: columns {FROZEN[about['cache']]} the block are read {often}; "
         "cache='none' (--cache none) is exact."
     )
-
-
-def _dtype(model: Any) -> str | None:
-    dtype = getattr(model, "dtype", None)
-    return str(dtype).removeprefix("torch.") if isinstance(dtype, torch.dtype) else None

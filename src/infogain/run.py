@@ -48,7 +48,6 @@ class Run:
         self.sampler, self.schedule = lane.recipe.sampler, lane.recipe.schedule
         self.traits = self.sampler.traits
         self.eos_ids = upload(lane.recipe.eos_ids, device) if lane.recipe.eos_ids else None
-        self.never: Tensor | None = None  # ids that the model must not predict
         self.queue = Queue(lane, aligned, device, trace)
         self.groups = self.queue.groups  # in flight, by number
         self.done = 0  # masks filled, or skipped after an EOS
@@ -56,11 +55,6 @@ class Run:
         self.members: list[int] = []  # group of each row of z: what z.group says, known to the host
         self.openings: list[Opening] = []
         self._fill()
-
-    def rule_out(self, never: Sequence[int]) -> None:
-        """These ids are not predicted in this lane, but for those that end its texts."""
-        left = sorted(set(never) - set(self.lane.recipe.eos_ids or ()))
-        self.never = upload(left, self.device) if left else None
 
     @property
     def live(self) -> bool:
@@ -142,7 +136,7 @@ class Run:
         if self.z is not None:
             wider, _ = canvas.take(self.z.row).view(self.z.start, width)
             tokens = torch.cat([self.z.tokens, wider[:, self.z.tokens.shape[1] :]], 1)
-            self.z = self.z.widen(tokens, canvas.mask_id)
+            self.z = self.z.widen(tokens)
 
     def propose(self) -> Move:
         """Fig. 2, step 1: sample candidate actions."""
@@ -154,7 +148,7 @@ class Run:
         parents = [verdict.parent for verdict in verdicts]
         if parents != sorted(parents) or len(set(parents)) != len(self.members):
             raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
-        masks, words = [self.groups[g].left for g in self.members], move.z.p.vocab_size
+        masks, words = [self.groups[g].left for g in self.members], move.z.p.vocabulary.size
         pace: dict[int, int] = {}
         for verdict in verdicts:
             if promise := verdict.broken(masks[verdict.parent], words):

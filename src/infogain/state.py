@@ -122,11 +122,11 @@ class State(Draft):
         both = Draft.of(torch.cat([self.table, other.table], 1), **rest)
         return both.seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
-    def widen(self, tokens: Tensor, mask_id: int) -> State:
+    def widen(self, tokens: Tensor) -> State:
         """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""
         more = tokens.shape[1] - self.tokens.shape[1]
         masked, revealed = pad(self.masked, (0, more)), pad(self.revealed, (0, more), value=-1)
-        p, *before = (Marginals.of(pad(p.logits, (0, 0, 0, more)), mask_id) for p in (self.p, *self.before))
+        p, *before = (Marginals.of(pad(p.logits, (0, 0, 0, more)), p.vocabulary) for p in (self.p, *self.before))
         return replace(self, tokens=tokens, masked=masked, revealed=revealed, p=p, before=tuple(before))
 
     def apply(self, a: Candidates, cost: Tensor) -> Draft:

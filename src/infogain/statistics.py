@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from infogain import kernels
+from infogain.device import remembered, upload
 from infogain.kernels import Statistics
+from infogain.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,29 @@ class Spots:
         return kernels.spread(masks, self.masked, self.place)
 
 
-def statistics(logits: Tensor, mask_id: int, spots: Spots | None = None) -> Statistics:
-    """Of each row [X, V], or of the columns that these masks stand in. The mask is struck out of the logits, in place.
+def statistics(logits: Tensor, vocabulary: Vocabulary, spots: Spots | None = None) -> Statistics:
+    """Of each row [X, V], or of the columns that these masks stand in. What is not predicted is struck out, in place.
 
-    It is a state of the canvas, never a prediction: left in, it would take probability from real tokens and could be
-    committed.
+    So is the mask: it is a state of the canvas, and left in, it would take probability from real tokens and could be
+    committed. The likeliest token is an id of the whole vocabulary.
     """
-    if spots is None:
-        return kernels.statistics(logits, mask_id)
-    return kernels.statistics(logits, mask_id, spots.masked, spots.place)
+    _rule_out(logits, vocabulary)
+    columns = () if spots is None else (spots.masked, spots.place)
+    found = kernels.statistics(logits, vocabulary.mask_column, *columns)
+    return found._replace(argmax=found.argmax + vocabulary.first) if vocabulary.first else found
+
+
+def exclude(logits: Tensor, vocabulary: Vocabulary) -> Tensor:
+    """Strike out of logits [..., V] the mask and what else is not predicted, in place."""
+    return _rule_out(kernels.strike(logits, vocabulary.mask_column), vocabulary)
+
+
+def _rule_out(logits: Tensor, vocabulary: Vocabulary) -> Tensor:
+    if vocabulary.excluded:
+        logits.index_fill_(-1, _columns(vocabulary.excluded, logits.device), -torch.inf)
+    return logits
+
+
+@remembered
+def _columns(columns: tuple[int, ...], device: torch.device) -> Tensor:
+    return upload(columns, device)

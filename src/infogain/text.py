@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from infogain.alphabet import fingerprint_of
 from infogain.errors import InputError
-from infogain.models.base import Denoiser
+from infogain.models.denoiser import Denoiser, adapt
 from infogain.options import Plain
 from infogain.provenance import provenance
 
@@ -68,7 +68,7 @@ class TextModel(_Pair):
     def __new__(
         cls, model: Denoiser, tokenizer: Tokenizer, name: str | None = None, revision: str | None = None
     ) -> Self:
-        self = super().__new__(cls, model, tokenizer)
+        self = super().__new__(cls, adapt(model), tokenizer)
         self.name, self.revision = name, revision
         return self
 

@@ -19,7 +19,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from infogain import Trace
+from infogain import Trace, Vocabulary
 from infogain.alphabet import EOS, MASK, Alphabet
 from infogain.cli import main
 from infogain.cli.duel import duel
@@ -60,7 +60,7 @@ def scripted(given: str = GIVEN) -> TextModel:
         columns = target[: tokens.shape[1]]
         return 30.0 * torch.nn.functional.one_hot(columns, len(words)).expand(len(tokens), -1, -1)
 
-    return TextModel(FullCanvas(network, words.mask_id, len(words)), words)
+    return TextModel(FullCanvas(network, Vocabulary(len(words), words.mask_id)), words)
 
 
 @pytest.fixture(autouse=True)

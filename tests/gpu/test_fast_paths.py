@@ -19,6 +19,7 @@ from infogain.models.spec import Spec
 from infogain.models.transformer import Layer, rotary_angles
 from infogain.samplers import Sampler, make
 from infogain.statistics import Spots
+from tests.cases import marginals, words_of
 from tests.fast import Compared, closest
 
 SPEC = Spec("dream", 500, 256, 4, 8, 2, 32, 512, 1e4, 1e-6, 499, qkv_bias=True, shift=True)
@@ -37,7 +38,7 @@ def test_statistics_are_those_of_the_cpu(words: int, dtype: torch.dtype) -> None
     logits[1] = 0
     logits[2, 3] = -torch.inf
     logits[3, 2] = 60
-    expected = Marginals.of(logits.float()[None].clone(), 5)
+    expected = marginals(logits.float()[None].clone(), 5)
     numbers, argmax = statistics(logits.cuda(), 5, (33,))
     assert torch.allclose(numbers.cpu(), expected.found.numbers[0], atol=2e-5, rtol=1e-5)
     assert torch.equal(argmax.cpu(), expected.argmax[0])
@@ -56,7 +57,10 @@ def test_masks_alone_are_numbered_and_read_as_on_the_cpu(shape: tuple[int, int])
     for got, expected in zip(number(_view(masked, "cuda"), spots.count), (spots.place, spots.source), strict=True):
         assert torch.equal(got.cpu(), expected)
     logits = torch.randn(spots.count, 9000, generator=torch.Generator().manual_seed(2))
-    here, there = (Marginals.at(Spots(_view(masked, x), spots.count), logits.clone().to(x), 5) for x in ("cpu", "cuda"))
+    here, there = (
+        Marginals.at(Spots(_view(masked, x), spots.count), logits.clone().to(x), words_of(9000, 5))
+        for x in ("cpu", "cuda")
+    )
     assert torch.allclose(there.found.numbers.cpu(), here.found.numbers, atol=2e-5, rtol=1e-5)
     assert torch.equal(there.argmax.cpu(), here.argmax)
     tokens = torch.randint(0, 9000, (shape[0], 3, shape[1]))
@@ -80,7 +84,7 @@ def test_what_is_no_distribution_stays_visible() -> None:
 def test_a_drawn_word_is_the_one_whose_share_of_the_whole_holds_u(words: int, tau: float) -> None:
     generator = torch.Generator().manual_seed(2)
     logits = torch.randn(2, 3, words, generator=generator) * 4
-    p = Marginals.of(logits.cuda(), words)
+    p = marginals(logits.cuda(), words)
     u = torch.rand(2, 6, 3, dtype=torch.float64, generator=generator)
     u[:, 0], u[:, 1] = 1e-17, 1 - 1e-16
     tokens = p.draw(tau, u.cuda()).cpu().transpose(1, 2)  # [R, W, N]
@@ -93,7 +97,7 @@ def test_a_drawn_word_is_the_one_whose_share_of_the_whole_holds_u(words: int, ta
 
 def test_logits_may_lie_in_any_order() -> None:
     logits = torch.randn(20000, 2, 3, device="cuda").permute(1, 2, 0)
-    one, two = Marginals.of(logits.contiguous(), 5), Marginals.of(logits, 5)
+    one, two = marginals(logits.contiguous(), 5), marginals(logits, 5)
     assert torch.equal(one.entropy, two.entropy)
     assert torch.equal(one.argmax, two.argmax)
     u = torch.rand(2, 4, 3, device="cuda")

@@ -15,7 +15,7 @@ import infogain
 from infogain import Canvas, OptionError, UnknownName
 from infogain.kernels import attend_shared
 from infogain.models.backbone import CACHES, Backbone, random_backbone
-from infogain.models.base import Past
+from infogain.models.denoiser import Past, Wrapper
 from infogain.models.spec import Spec
 from infogain.models.transformer import Layer
 from infogain.samplers import Sampler, make
@@ -114,27 +114,20 @@ def test_rows_of_a_batch_are_rows_alone(sampler: Sampler, family: str, cache: st
         assert alone.token_forwards[0] == together.token_forwards[i]
 
 
-class Forgetful:
+class Forgetful(Wrapper):
     """A block-causal model that keeps nothing: it reads every row anew when a block opens."""
 
     def __init__(self, model: Backbone) -> None:
-        self.model = model
+        super().__init__(model)
         self.opened: list[list[int]] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> Any:
-        _, logits = self.model.append(canvas, start, width, past)
-        context, anew = self.model.prefill(canvas, start, width)
+        _, logits = self.inner.append(canvas, start, width, past)
+        context, anew = self.inner.prefill(canvas, start, width)
         inside = torch.tensor(start)[:, None] + torch.arange(width) < canvas.length[:, None]
         assert torch.allclose(logits[inside], anew[inside], atol=1e-9)
         self.opened.append(list(past.kept))
         return context, anew
-
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = self.model(tokens, context, row, most)
-        return logits
 
 
 class Largest(TorchDispatchMode):
@@ -194,7 +187,7 @@ def test_a_block_causal_cache_grows_with_the_row_and_not_with_its_company(sample
 
     class Watched(Forgetful):
         def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> Any:
-            context, logits = self.model.append(canvas, start, width, past)
+            context, logits = self.inner.append(canvas, start, width, past)
             widest.append(context.layers[0].k.shape[2])
             assert context.layers[0].k.shape[2] == max(start)
             return context, logits
@@ -348,26 +341,20 @@ def test_a_row_that_goes_on_does_so_as_it_would_alone(sampler: Sampler, family: 
         assert alone.token_forwards[0] == together.token_forwards[i]
 
 
-class Openings:
+class Openings(Wrapper):
     """Notes how rows open their blocks: those that are read as a whole, and those that go on."""
 
     def __init__(self, model: Backbone) -> None:
-        self.model, self.read, self.went_on = model, list[int](), list[int]()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
+        super().__init__(model)
+        self.read, self.went_on = list[int](), list[int]()
 
     def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None) -> Any:
         self.read += start
-        return self.model.prefill(canvas, start, width, end)
+        return self.inner.prefill(canvas, start, width, end)
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> Any:
         self.went_on += start
-        return self.model.append(canvas, start, width, past)
-
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = self.model(tokens, context, row, most)
-        return logits
+        return self.inner.append(canvas, start, width, past)
 
 
 def test_every_so_many_blocks_and_after_gaps_the_row_is_read_anew() -> None:

@@ -15,13 +15,14 @@ import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
 from infogain.marginals import Deferred, Marginals
 from infogain.models.backbone import Backbone, _roomy, random_backbone
-from infogain.models.base import Past
 from infogain.models.buffers import Buffers
 from infogain.models.context import BackboneContext
+from infogain.models.denoiser import Past
 from infogain.models.engine import ROWS
 from infogain.models.transformer import Transformer
 from infogain.samplers import Sampler, make
 from infogain.statistics import Spots
+from tests.cases import marginals, words_of
 from tests.fast import Compared, closest
 from tests.laws.test_backbone import BASE, CASES, FROZEN, SPECS, canvas_of, model_of
 
@@ -310,7 +311,7 @@ def test_room_for_logits_has_few_sizes_and_stays_below_the_ceiling(monkeypatch: 
     context, tokens, row = opened(plain, canvas_of(), starts("dream"))
     rooms: list[int] = []
 
-    def logits(_: Transformer, x: Tensor, room: int) -> Tensor:
+    def logits(_: Transformer, x: Tensor, room: int, words: slice | None = None) -> Tensor:
         rooms.append(room)
         return x
 
@@ -369,8 +370,8 @@ def test_marginals_of_masks_alone_are_those_of_all_columns() -> None:
     masked = torch.tensor([[True, False, True], [False, False, True], [True, True, True]])
     logits = torch.randn(3, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     dense, compact = (
-        Marginals.of(logits.clone(), 6),
-        Marginals.at(Spots(masked, int(masked.sum())), logits[masked].clone(), 6),
+        marginals(logits.clone(), 6),
+        Marginals.at(Spots(masked, int(masked.sum())), logits[masked].clone(), words_of(7, 6)),
     )
     for name in ("log_z", "entropy", "confidence", "margin", "argmax"):
         assert torch.equal(getattr(dense, name)[masked], getattr(compact, name)[masked]), name

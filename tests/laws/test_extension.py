@@ -182,12 +182,12 @@ def test_what_a_model_says_of_known_columns_does_not_matter() -> None:
 
     class Careless(Counting):
         def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
-            context, logits = self.model.prefill(canvas, start, width, end)
+            context, logits = self.inner.prefill(canvas, start, width, end)
             _, masked = canvas.view(torch.tensor(start), width)
             return context, logits.masked_fill(~masked[..., None], torch.nan)
 
         def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-            logits: Tensor = self.model(tokens, context, row, most)
+            logits: Tensor = self.inner(tokens, context, row, most)
             return logits.masked_fill((tokens != MODEL.mask_id)[..., None], torch.nan)
 
     canvas = LAYOUTS[2].canvas(MODEL)
@@ -307,10 +307,6 @@ def test_common_mistakes_are_named() -> None:
     canvas = LAYOUTS[0].canvas(MODEL)
     with pytest.raises(infogain.InputError, match=r"Linear lacks mask_id.*FullCanvas"):
         infogain.decode(torch.nn.Linear(2, 2), canvas)  # type: ignore[arg-type]
-    seldom: Any = infogain.models.FullCanvas(lambda tokens, inside: torch.zeros(1), MODEL.mask_id, MODEL.vocab_size)
-    seldom.refresh = 2
-    with pytest.raises(infogain.InputError, match="needs append; FullCanvas has none"):
-        infogain.decode(seldom, canvas)
     with pytest.raises(infogain.InputError, match=r"Canvas.from_prompts or .infill"):
         infogain.decode(MODEL, canvas.tokens)  # type: ignore[arg-type]
     with pytest.raises(infogain.InputError, match="lanes of a Canvas and a Recipe"):
@@ -340,7 +336,7 @@ def test_full_canvas_makes_a_model_of_a_network() -> None:
         canvas = Canvas(tokens, inside.sum(-1), MODEL.mask_id)
         return MODEL.prefill(canvas, [0] * len(tokens), tokens.shape[1])[1]
 
-    model = infogain.models.FullCanvas(network, MODEL.mask_id, MODEL.vocab_size)
+    model = infogain.models.FullCanvas(network, MODEL.vocabulary)
     for layout in LAYOUTS:
         for sampler in (make("info-gain", n=4), make("best-of-n", n=2), make("info-gain-beam", n=3)):
             canvas = layout.canvas(MODEL, infill=True)  # rows that end their blocks apart

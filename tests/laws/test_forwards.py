@@ -113,11 +113,11 @@ def test_one_read_back_per_step(sampler: Sampler, eos_ids: tuple[int, ...], monk
 class Cached(Counting):
     """A model that reads the row once and then the block alone."""
 
-    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
         return length, width
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = self.model(tokens, context, row, most)
+        logits: Tensor = self.inner(tokens, context, row, most)
         self.columns_read += tokens.numel()
         return logits
 

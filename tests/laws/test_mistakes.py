@@ -62,14 +62,14 @@ class LovesMask(Counting):
     """A model that puts almost all its probability on the mask token."""
 
     def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
-        context, logits = self.model.prefill(canvas, start, width, end)
+        context, logits = self.inner.prefill(canvas, start, width, end)
         return context, self._tempt(logits)
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        return self._tempt(self.model(tokens, context, row, most))
+        return self._tempt(self.inner(tokens, context, row, most))
 
     def _tempt(self, logits: Tensor) -> Tensor:
-        logits[..., self.model.mask_id] = 50.0
+        logits[..., self.mask_id] = 50.0
         return logits
 
 
@@ -117,7 +117,7 @@ def canvas_after(trace: infogain.Trace, steps: int, prompt: int) -> list[int]:
 def entropies(model: Tabular, row: list[int]) -> list[float]:
     canvas = Canvas.infill([row], model.mask_id)
     _, logits = model.prefill(canvas, [0], len(row))
-    entropy: list[float] = Marginals.of(logits, model.mask_id).entropy[0].tolist()
+    entropy: list[float] = Marginals.of(logits, model.vocabulary).entropy[0].tolist()
     return entropy
 
 
@@ -161,7 +161,7 @@ def test_a_context_is_never_written() -> None:
 
     class Watched(Counting):
         def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
-            context, logits = self.model.prefill(canvas, start, width, end)
+            context, logits = self.inner.prefill(canvas, start, width, end)
             contexts.append((context, context.agrees.clone()))
             return context, logits
 

@@ -28,7 +28,7 @@ def state(model: Tabular, tokens: Tensor) -> State:
     _, logits = model.prefill(canvas, [0] * rows, width)
     cost = zero.double()
     draft = Draft(zero, zero, zero, zero, zero, zero + 1, zero + width, cost, zero, tokens, canvas.masked, tokens)
-    return draft.seen(Marginals.of(logits, model.mask_id))
+    return draft.seen(Marginals.of(logits, model.vocabulary))
 
 
 def brute_entropy(model: Tabular, row: list[int], column: int) -> float:

@@ -17,7 +17,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import infogain
-from infogain import Canvas, InputError, Lane, NumericsError, Recipe, StepEvent, TokensPerStep, decode_stream
+from infogain import (
+    Canvas,
+    InputError,
+    Lane,
+    NumericsError,
+    Recipe,
+    StepEvent,
+    TokensPerStep,
+    Vocabulary,
+    decode_stream,
+)
 from infogain.batch import Batch
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
 from infogain.run import Run
@@ -132,7 +142,7 @@ def test_rows_whose_first_blocks_differ_wait_once_and_are_in_step(
 
 def test_what_copies_of_a_prompt_write_and_cost_does_not_depend_on_other_rows() -> None:
     """All texts are alike, so the first copy that is done wins; blocks in random order bring copies out of step."""
-    model = FullCanvas(lambda tokens, inside: torch.zeros(*tokens.shape, 4), BLANK, 4)
+    model = FullCanvas(lambda tokens, inside: torch.zeros(*tokens.shape, 4), Vocabulary(4, BLANK))
     sampler = make("best-of-n", n=3, base={"name": "entropy", "tau_token": 1.0})
     for seed in range(12):
         canvas = Canvas.infill([[1, *[BLANK] * (5 + (5 * i + seed) % 11)] for i in range(5)], BLANK)
@@ -168,7 +178,7 @@ def counting_model() -> tuple[FullCanvas, list[int]]:
         ends = torch.nn.functional.pad(tokens == 1, (1, 0))[:, :-1]
         return torch.nn.functional.one_hot(torch.where(ends, EOS, 0), 4) * 50.0
 
-    return FullCanvas(network, BLANK, 4), calls
+    return FullCanvas(network, Vocabulary(4, BLANK)), calls
 
 
 def test_a_mixed_job_takes_fewer_calls_than_batches_that_wait_for_their_slowest() -> None:

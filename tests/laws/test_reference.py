@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import Canvas, reference
+from infogain import Canvas, Vocabulary, reference
 from infogain.models import FullCanvas, Tabular, random_joint
 from infogain.reference import MASK_ID, Hyperparameters, exact_model, ig_beam, info_gain_sampler
 from infogain.samplers import InfoGainBeam, Sampler, make
@@ -143,7 +143,7 @@ def test_a_network_is_decoded_as_on_the_blackboard(seed: int) -> None:
     row = [5, 0, *[mask_id] * 5, 1, *[mask_id] * 2]
     h = Hyperparameters(n=4, k=1 + seed % 2, gamma=0.7, tau_pos=0.3, tau_token=1.0, block=4, seed=seed)
     options = {"n": h.n, "gamma": h.gamma, "tau_pos": h.tau_pos, "tau_token": h.tau_token}
-    model = FullCanvas(network, mask_id=mask_id, vocab_size=words, device=torch.device("cpu"))
+    model = FullCanvas(network, Vocabulary(words, mask_id))
     found = info_gain_sampler(p, masked(row, mask_id), h), ig_beam(p, masked(row, mask_id), h, beam_size=3)
     assert found[0] == decoded(model, row, make("info-gain", **options), h)
     assert found[1] == decoded(model, row, make("info-gain-beam", **options, width=3), h)

@@ -73,7 +73,6 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
 LEANING = {  # docstrings that do not stand alone
     "bench.clock.sustained_ms",
     "bench.limits.as_words",
-    "bench.timed.TimedMasks",
     "canvas.fit",
     "cli.flags.settings_flags",
     "cli.flags.shared_settings_flags",
@@ -81,8 +80,6 @@ LEANING = {  # docstrings that do not stand alone
     "decode.decode_stream",
     "evals.reproduce._with",
     "evals.tasks.countdown.tells",
-    "marginals.at",
-    "models.base.columns",
     "models.transformer.prefill",
     "run._asked",
     "state.seen",

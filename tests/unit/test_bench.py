@@ -92,9 +92,9 @@ def test_the_forward_alone_reads_every_column_of_every_candidate(monkeypatch: py
     read: list[int] = []
     logits = Transformer.logits
 
-    def counted(transformer: Transformer, x: Tensor, room: int | None = None) -> Tensor:
+    def counted(transformer: Transformer, x: Tensor, *rest: Any) -> Tensor:
         read.append(x[..., 0].numel())
-        return logits(transformer, x, room)
+        return logits(transformer, x, *rest)
 
     transformer = make_transformer("tiny", CPU)
     model, canvas = build(CASE, transformer), make_canvas(CASE, transformer)
@@ -155,8 +155,8 @@ def test_a_row_may_be_read_less_often(bench: Bench) -> None:
 
 def test_a_decode_that_recorded_something_is_timed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     case = replace(CASE, engine="graphs")
-    model = build(case, make_transformer("tiny", CPU))
-    canvas, seeds = make_canvas(case, model.model.transformer), list[int]()
+    transformer = make_transformer("tiny", CPU)
+    model, canvas, seeds = build(case, transformer), make_canvas(case, transformer), list[int]()
 
     def counted(model: Timed, canvas: Canvas, case: Case, seed: int) -> Log:
         seeds.append(seed)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import infogain
-from infogain import Canvas, InputError, Recipe, TextModel
+from infogain import Canvas, InputError, Recipe, TextModel, Vocabulary
 from infogain.drift import Pair, measure
 from infogain.job import Job
 from infogain.models.backbone import Backbone, random_backbone
@@ -70,7 +70,7 @@ def test_drift_needs_a_cache_that_can_drift() -> None:
         (random_backbone(SPECS["sdar"]), "cache is exact"),
         (random_backbone(SPECS["llada"], cache="none"), "loaded without one"),
         (
-            infogain.models.FullCanvas(lambda tokens, inside: torch.zeros(1), 3, 4),
+            infogain.models.FullCanvas(lambda tokens, inside: torch.zeros(1), Vocabulary(4, 3)),
             "masked LMs .* without one",
         ),
     ):

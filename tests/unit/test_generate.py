@@ -11,7 +11,17 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import ContextError, InputError, NumericsError, Recipe, StepEvent, TextModel, TokensPerStep, UnknownName
+from infogain import (
+    ContextError,
+    InputError,
+    NumericsError,
+    Recipe,
+    StepEvent,
+    TextModel,
+    TokensPerStep,
+    UnknownName,
+    Vocabulary,
+)
 from infogain.alphabet import fingerprint_of
 from infogain.generate import settle, stream
 from infogain.models import FullCanvas
@@ -62,7 +72,7 @@ def parrot(text: str, tokenizer: Letters | None = None, sure: float = 9.0) -> Te
         bonus = (sure - column / 16).expand_as(tokens)[..., None]
         return logits.scatter_add(2, wanted[column % len(wanted)].expand_as(tokens)[..., None], bonus)
 
-    return TextModel(FullCanvas(network, MASK, len(LETTERS)), tokenizer)
+    return TextModel(FullCanvas(network, Vocabulary(len(LETTERS), MASK)), tokenizer)
 
 
 GREEDY = Recipe(infogain.samplers.make("ar", tau_token=0.0), TokensPerStep(2), block=4)
@@ -247,7 +257,7 @@ def test_conversations_need_the_template_that_is_there_and_one_system_message() 
 
 def test_a_model_with_a_context_refuses_longer_rows() -> None:
     model = parrot("the cat")
-    model.model.context = 6  # type: ignore[attr-defined]
+    model.model.context = 6
     with pytest.raises(InputError, match="context of 6 columns; prompt 0 takes 3 and asks for 4 more"):
         infogain.generate(model, "the", GREEDY, length=4)
     assert len(infogain.generate(model, "the", GREEDY)[0].tokens) == 3
@@ -261,7 +271,7 @@ def test_a_model_with_a_context_refuses_longer_rows() -> None:
 
 def test_the_frame_counts_as_part_of_the_context() -> None:
     model = parrot("the cat", Letters(chats=False, framed=True))
-    model.model.context = 8  # type: ignore[attr-defined]
+    model.model.context = 8
     assert infogain.generate(model, "the", GREEDY)[0].committed == 3
     with pytest.raises(ContextError, match="prompt 0 takes 5 and asks for 4 more"):
         infogain.generate(model, "the", GREEDY, length=4)

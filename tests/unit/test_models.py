@@ -8,8 +8,8 @@ import torch
 
 import infogain
 from infogain import Canvas, InputError, UnknownName
-from infogain.marginals import Marginals
 from infogain.models import Tabular, judgement, load_toy, one_way, parity, random_joint
+from tests.cases import marginals
 
 
 def test_conditionals_are_exact() -> None:
@@ -19,7 +19,7 @@ def test_conditionals_are_exact() -> None:
     canvases = list(itertools.product([0, 1, 2], repeat=3))
     canvas = Canvas.infill(canvases, mask_id=2)
     _, logits = model.prefill(canvas, [0] * len(canvases), 3)
-    p = Marginals.of(logits, 2).logits.softmax(-1)
+    p = marginals(logits, 2).logits.softmax(-1)
     for row, tokens in enumerate(canvases):
         fits = [(s, w) for s, w in table if all(t in (2, known) for t, known in zip(tokens, s, strict=True))]
         for column in range(3):

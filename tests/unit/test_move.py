@@ -11,10 +11,10 @@ import torch
 
 from infogain import TokensPerStep
 from infogain.batch import read_back
-from infogain.marginals import Marginals
 from infogain.move import PROMISES, Move, Verdict, _fingerprint, distinct
 from infogain.samplers import make
 from infogain.state import Draft, State
+from tests.cases import marginals
 
 MASK = 9
 
@@ -73,7 +73,7 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
     logits = torch.zeros(1, 2, 3, dtype=torch.float64)
     logits[..., 1] = 1.0
     one = drafts([[MASK, MASK, 1]], [0.0])
-    z: State = one.seen(Marginals.of(torch.cat([logits, logits[:, :1]], 1), MASK))
+    z: State = one.seen(marginals(torch.cat([logits, logits[:, :1]], 1), MASK))
     twice = z.join(replace(z, cost=z.cost + 1))
     sampler = make("info-gain-beam", n=1, tau_token=0.0)
     move = Move.propose(twice, sampler, TokensPerStep(1), MASK, None)

@@ -14,7 +14,6 @@ from torch import Tensor
 
 import infogain
 from infogain import InputError, noise
-from infogain.marginals import Marginals
 from infogain.models.toys import parity
 from infogain.objective import immediate_cost, state_uncertainty
 from infogain.options import HOTTEST
@@ -25,7 +24,7 @@ from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.samplers.pc import PC
 from infogain.state import Candidates, Draft, State
-from tests.cases import ALL, LAYOUTS, MODEL, label
+from tests.cases import ALL, LAYOUTS, MODEL, label, marginals
 
 
 def state(
@@ -37,8 +36,8 @@ def state(
     tokens = torch.zeros(1, len(p), dtype=torch.int64)
     left, cost = torch.tensor([masked]), zero.double()
     draft = Draft(zero, zero, zero, zero + step, zero, zero + 9, zero + len(p), cost, zero, tokens, left, tokens)
-    before = tuple(Marginals.of(torch.tensor([q], dtype=torch.float64).log(), 99) for q in past)
-    return draft.seen(Marginals.of(torch.tensor([p], dtype=torch.float64).log(), 99), before)
+    before = tuple(marginals(torch.tensor([q], dtype=torch.float64).log(), 99) for q in past)
+    return draft.seen(marginals(torch.tensor([p], dtype=torch.float64).log(), 99), before)
 
 
 def chosen(sampler: Sampler, z: State, k: int = 1) -> list[int]:

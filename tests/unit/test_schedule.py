@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infogain import OptionError, Steps, TokensPerStep
-from infogain.marginals import Marginals
 from infogain.schedule import Schedule
 from infogain.state import Draft
+from tests.cases import marginals
 
 
 def run(schedule: Schedule, masks: int) -> list[int]:
@@ -22,7 +22,7 @@ def run(schedule: Schedule, masks: int) -> list[int]:
         number = torch.tensor([len(budgets)])
         masked = torch.arange(masks)[None] < left
         one = torch.ones(1, dtype=torch.int64)
-        p = Marginals.of(torch.zeros(1, masks, 2), 5)
+        p = marginals(torch.zeros(1, masks, 2), 5)
         zeros = masked.long() * 0
         z = Draft(one, one, one, number, one, one * steps, one * masks, one.double(), one, zeros, masked, zeros).seen(p)
         budgets.append(int(schedule.budget(z)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from infogain import Vocabulary
 from infogain.kernels import choice
 from infogain.statistics import Spots, statistics
 
@@ -20,7 +21,10 @@ def test_masks_are_numbered_from_left_to_right_over_all_rows() -> None:
 
 def test_a_written_column_is_certain_and_others_have_the_numbers_of_their_own_row() -> None:
     logits = torch.randn(4, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    alone, spread = statistics(logits.clone(), 5), statistics(logits.clone(), 5, Spots(MASKED, 4))
+    alone, spread = (
+        statistics(logits.clone(), Vocabulary(6, 5)),
+        statistics(logits.clone(), Vocabulary(6, 5), Spots(MASKED, 4)),
+    )
     assert torch.equal(spread.numbers[MASKED], alone.numbers)
     assert torch.equal(spread.argmax[MASKED], alone.argmax)
     assert (spread.numbers[~MASKED] == torch.tensor([0, 0, 1, 1])).all()
@@ -29,7 +33,7 @@ def test_a_written_column_is_certain_and_others_have_the_numbers_of_their_own_ro
 def test_the_numbers_are_those_of_the_distribution_without_the_mask() -> None:
     logits = torch.tensor([[0.0, 2.0, 1.0, 9.0]], dtype=torch.float64)
     p = logits[0, :3].softmax(-1)
-    found = statistics(logits, 3)
+    found = statistics(logits, Vocabulary(4, 3))
     log_z, entropy, confidence, margin = found.numbers[0].tolist()
     assert log_z == pytest.approx(logits[0, :3].logsumexp(-1).item())
     assert entropy == pytest.approx(-(p * p.log()).sum().item())

@@ -8,7 +8,7 @@ import torch
 
 from infogain.bench.cases import Case
 from infogain.bench.clock import repeat_ms, sustained_ms, synchronize
-from infogain.bench.timed import Timed, TimedMasks
+from infogain.bench.timed import Timed
 from infogain.canvas import Canvas
 from infogain.statistics import Spots
 
@@ -27,17 +27,14 @@ def forward_alone(model: Timed, canvas: Canvas, case: Case) -> dict[str, float]:
     rows = canvas.take(context_rows % case.batch)
     start = case.prompt // case.block * case.block if model.attention_block else case.prompt
     width = case.block if model.attention_block else min(case.block, case.length)
-    context, _ = model.model.prefill(rows, [start] * case.rows, width)
+    context, _ = model.inner.prefill(rows, [start] * case.rows, width)
     block = rows.view(torch.full_like(context_rows, start), width)[0]
     tokens, row = (x.repeat_interleave(case.candidates, 0) for x in (block, context_rows))
     masked = tokens == model.mask_id
     count = int(masked.sum())
 
     def forward() -> None:
-        if isinstance(model, TimedMasks):
-            model.model.at_masks(tokens, Spots(masked, count), context, row, case.candidates)
-        else:
-            model.model(tokens, context, row, case.candidates)
+        model.inner.at_masks(tokens, Spots(masked, count), context, row, case.candidates)
 
     times = FORWARDS[model.device.type]
     if model.device.type == "cpu":

@@ -16,7 +16,7 @@ from infogain.bench.clock import synchronize
 from infogain.bench.limits import measure_limits
 from infogain.bench.numbers import summarize
 from infogain.bench.shapes import make_transformer
-from infogain.bench.timed import Log, Timed, TimedMasks
+from infogain.bench.timed import Log, Timed
 from infogain.bench.uncached import whole_canvas
 from infogain.canvas import Canvas
 from infogain.decode import decode
@@ -43,7 +43,7 @@ def build(case: Case, transformer: Transformer) -> Timed:
     device = transformer.norm.weight.device
     engine = engine_for(device) if case.engine == ENGINE else case.engine
     cache = case.cache or ("none" if is_of_zoo(case.shape) else None)  # as `load` has it
-    return TimedMasks(Backbone(transformer, cache, engine, refresh=case.refresh))
+    return Timed(Backbone(transformer, cache, engine, refresh=case.refresh))
 
 
 class Bench:
@@ -87,7 +87,7 @@ class Bench:
             "start_up_s": max(0.0, first.seconds - logs[0].seconds),
             "limits": self._limits,
             "case": case.plain(),
-            "provenance": provenance(model.model, case.shape),
+            "provenance": provenance(model.inner, case.shape),
         }
 
     def profile(self, case: Case, path: Path, steps: int = 6) -> None:
@@ -171,5 +171,5 @@ def play_steadily(model: Timed, canvas: Canvas, case: Case, seed: int) -> Log:
 
 
 def recordings(model: Timed) -> int:
-    engine = getattr(model.model, "engine", None)
+    engine = model.inner.engine if isinstance(model.inner, Backbone) else None
     return len(engine.recorded) if engine else 0

@@ -13,7 +13,7 @@ from torch import Tensor
 from infogain.bench.clock import Span
 from infogain.canvas import Canvas
 from infogain.marginals import Deferred
-from infogain.models.base import GoesOn, Past
+from infogain.models.denoiser import Denoiser, Past, Wrapper
 from infogain.result import Result
 from infogain.statistics import Spots
 from infogain.trace import StepEvent
@@ -73,27 +73,27 @@ class Log:
             self.kv_bytes = max(self.kv_bytes or 0, held)
 
 
-class Timed:
-    """Any model of the package, with a clock around its forwards."""
+class Timed(Wrapper):
+    """Any model, with a clock around its forwards."""
 
-    def __init__(self, model: Any) -> None:
-        self.model, self.log = model, Log()
-        self.mask_id, self.vocab_size = model.mask_id, model.vocab_size
-        self.attention_block, self.device = model.attention_block, model.device
-        self.refresh = getattr(model, "refresh", 1)
-        self.columns = model.columns
+    def __init__(self, inner: Denoiser) -> None:
+        super().__init__(inner)
+        self.log = Log()
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[Any, Tensor]:
-        return self._open(lambda: self.model.prefill(canvas, start, width, end))
+        return self._open(lambda: self.inner.prefill(canvas, start, width, end))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
-        model: GoesOn = self.model
-        return self._open(lambda: model.append(canvas, start, width, past))
+        return self._open(lambda: self.inner.append(canvas, start, width, past))
 
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = self._call(lambda: self.model(tokens, context, row, most), context)
+        logits: Tensor = self._call(lambda: self.inner(tokens, context, row, most), context)
+        return logits
+
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
+        logits: Tensor | Deferred = self._call(lambda: self.inner.at_masks(tokens, spots, context, row, most), context)
         return logits
 
     def _call(self, forward: Callable[[], Any], context: Any) -> Any:
@@ -112,11 +112,3 @@ class Timed:
         self.log.openings.append(span)
         self.log.saw(logits, context)
         return context, logits
-
-
-class TimedMasks(Timed):
-    """The same for a model that the loop asks for masked columns only."""
-
-    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
-        logits: Tensor | Deferred = self._call(lambda: self.model.at_masks(tokens, spots, context, row, most), context)
-        return logits

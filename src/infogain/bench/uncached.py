@@ -8,6 +8,7 @@ from torch import Tensor
 from infogain.errors import OptionError
 from infogain.models.full_canvas import FullCanvas
 from infogain.models.transformer import Transformer
+from infogain.vocabulary import Vocabulary
 
 
 def whole_canvas(transformer: Transformer) -> FullCanvas:
@@ -20,4 +21,5 @@ def whole_canvas(transformer: Transformer) -> FullCanvas:
         logits = transformer.logits(transformer(tokens, column, inside[:, None]))
         return torch.cat([logits[:, :1], logits[:, :-1]], 1) if spec.shift else logits
 
-    return FullCanvas(network, spec.mask_id, spec.vocab_size, transformer.norm.weight.device, spec.context)
+    vocabulary = Vocabulary(spec.vocab_size, spec.mask_id)
+    return FullCanvas(network, vocabulary, transformer.norm.weight.device, spec.context)

@@ -49,7 +49,7 @@ def statistics(logits: Tensor, mask_id: int, masked: Tensor | None = None, place
 
 def strike(logits: Tensor, mask_id: int) -> Tensor:
     if mask_id < logits.shape[-1]:
-        logits[:, mask_id].fill_(-torch.inf)
+        logits[..., mask_id].fill_(-torch.inf)
     return logits
 
 

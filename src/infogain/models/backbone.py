@@ -18,13 +18,14 @@ from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
 from infogain.kernels import Keys
 from infogain.marginals import Deferred
-from infogain.models.base import Past
 from infogain.models.context import BackboneContext
+from infogain.models.denoiser import Denoiser, Past
 from infogain.models.engine import Engine, check_engine
 from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
 from infogain.models.windows import Windows
 from infogain.statistics import Spots
+from infogain.vocabulary import Vocabulary
 
 Window = tuple[int, int]  # the live columns of a row: first, and one past the last
 
@@ -39,7 +40,7 @@ CACHES: dict[str, Callable[[int, int, int], Window]] = {
 OWN = "block-causal"  # the cache of such a model: no block sees what comes after it, so what is kept stays exact
 
 
-class Backbone:
+class Backbone(Denoiser):
     """A checkpoint ready to decode."""
 
     def __init__(
@@ -49,10 +50,19 @@ class Backbone:
         engine: str = "eager",
         ceiling: float | None = None,
         refresh: int | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         """`engine`: see engine.py; `ceiling`: GiB that activations and logits of a forward may take; `refresh`: blocks
-        that are opened from one reading of the canvas (unset: 1)."""
+        that are opened from one reading of the canvas (unset: 1); `vocabulary`: of a part of the ids, if not all are to
+        be predicted: the head then runs for that range alone."""
         self.transformer, self.spec = transformer, transformer.spec
+        self.vocabulary = vocabulary or Vocabulary(self.spec.vocab_size, self.spec.mask_id)
+        if self.vocab_size != self.spec.vocab_size:
+            known = self.spec.vocab_size
+            raise OptionError(
+                f"a vocabulary must have the {known} ids of the model's embedding; got {self.vocab_size}."
+            )
+        self.family, self.context, self.attention_block = self.spec.family, self.spec.context, self.spec.block
         if self.attention_block and cache is not None:
             raise OptionError(
                 f"{self.spec.family} is block-causal and its cache is exact; cache must be unset, got {cache!r}."
@@ -76,32 +86,11 @@ class Backbone:
         return f"<{self.family}, {self.spec.parameters / 1e6:,.1f} M parameters, {cache}, on {self.device}>"
 
     @property
-    def family(self) -> str:
-        return self.spec.family
-
-    @property
-    def dtype(self) -> torch.dtype:
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
         return self.transformer.norm.weight.dtype
 
     @property
-    def mask_id(self) -> int:
-        return self.spec.mask_id
-
-    @property
-    def context(self) -> int | None:
-        """Columns the checkpoint's config allows."""
-        return self.spec.context
-
-    @property
-    def vocab_size(self) -> int:
-        return self.spec.vocab_size
-
-    @property
-    def attention_block(self) -> int | None:
-        return self.spec.block
-
-    @property
-    def device(self) -> torch.device:
+    def device(self) -> torch.device:  # type: ignore[override]
         return self.transformer.norm.weight.device
 
     @property
@@ -125,7 +114,7 @@ class Backbone:
         layers = room or (self.transformer.room(*canvas.tokens.shape) if caches else [])
         context = self._context(canvas, start, windows, layers)
         run = self.engine.canvas if self.engine and room else self.windows.canvas
-        return context, self.transformer.logits(run(context, context.start, canvas.tokens.shape[1], width))
+        return context, self._logits(run(context, context.start, canvas.tokens.shape[1], width))
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[BackboneContext, Tensor]:
         """From where the finished block began to the end of what is live; what is finished is stored."""
@@ -140,7 +129,7 @@ class Backbone:
         layers = self.engine.buffers.in_place(past, canvas.tokens, columns) if self.engine else None
         context = self._context(canvas, start, windows, layers or past.context.grown(past.row, columns))
         run = self.engine.next_block if self.engine and layers else self.windows.next_block
-        return context, self.transformer.logits(run(context, upload(past.kept, self.device), done, span, width))
+        return context, self._logits(run(context, upload(past.kept, self.device), done, span, width))
 
     def _open(self, canvas: Canvas, start: Sequence[int], width: int) -> tuple[BackboneContext, Tensor]:
         """Block-causal: no block sees what comes after it, so nothing after the block is run."""
@@ -151,7 +140,7 @@ class Backbone:
         windows = self._windows(canvas, start, [at + width for at in start])
         context = self._context(canvas, start, windows, self.transformer.room(len(tokens), max(start)))
         read = self.windows.sources(context.start, torch.zeros_like(context.start), width, column.shape[1])
-        return context, self.transformer.logits(self.transformer.prefill(tokens, column, visible, context.layers, read))
+        return context, self._logits(self.transformer.prefill(tokens, column, visible, context.layers, read))
 
     def _windows(self, canvas: Canvas, start: Sequence[int], end: Sequence[int]) -> list[Window]:
         """The live columns of each row. A block-causal model's blocks may run past the canvas."""
@@ -168,15 +157,19 @@ class Backbone:
         return BackboneContext(layers, canvas.tokens, canvas.length, begin, first, last, limit, widths)
 
     def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        return self.transformer.logits(self._run(tokens, context, row, most))
+        return self._logits(self._run(tokens, context, row, most))
 
     def at_masks(
         self, tokens: Tensor, spots: Spots, context: BackboneContext, row: Tensor, most: int
     ) -> Tensor | Deferred:
         x = self._run(tokens, context, row, most).flatten(0, 1)[spots.source]
-        words, head, room = self.vocab_size, self.transformer.logits, _roomy(len(x))
+        words, head, room = self.vocabulary.count, self._logits, _roomy(len(x))
         limit = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else room
         return Deferred(x, head, words, limit) if len(x) > limit else head(x, min(room, limit))
+
+    def _logits(self, x: Tensor, room: int | None = None) -> Tensor:
+        words = self.vocabulary
+        return self.transformer.logits(x, room, None if words.whole else slice(words.first, words.first + words.count))
 
     def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
         run = self.engine.candidates if self.engine and context.layers else self.windows.candidates

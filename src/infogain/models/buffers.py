@@ -15,8 +15,8 @@ from torch import Tensor
 
 from infogain.canvas import PAD
 from infogain.kernels import Keys
-from infogain.models.base import Past
 from infogain.models.context import PER_ROW, BackboneContext
+from infogain.models.denoiser import Past
 
 COLUMNS = 512  # room grows by so many
 Size = tuple[int, int, int]

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from infogain.canvas import Canvas, block_columns
 from infogain.device import upload
+from infogain.models.denoiser import Denoiser
+from infogain.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -26,33 +28,23 @@ class FullCanvasContext:
         return type(self)(self.canvas.join(other.canvas), torch.cat([self.start, other.start]))
 
 
-class FullCanvas:
+class FullCanvas(Denoiser):
     """Runs the whole canvas for every candidate: no cache, no assumption about the network.
 
     `network(tokens, inside)` gives logits [B, L, V], those at a column for that same column; `inside`
     [B, L] is False at padding, which must not be attended to. Put the network in eval mode yourself. `context` is the
-    most columns it takes, where it has a limit. `never` are ids that are not predicted, except where a recipe's
-    eos_ids name them.
+    most columns it takes, where it has a limit.
     """
-
-    attention_block = None
-    family: str | None = None  # of the network, where it is known
-    dtype: torch.dtype | None = None
 
     def __init__(
         self,
         network: Callable[[Tensor, Tensor], Tensor],
-        mask_id: int,
-        vocab_size: int,
+        vocabulary: Vocabulary,
         device: torch.device | str = "cpu",
         context: int | None = None,
-        never: Sequence[int] = (),
     ) -> None:
-        self.network, self.mask_id, self.vocab_size = network, mask_id, vocab_size
-        self.device, self.context, self.never = torch.device(device), context, tuple(never)
-
-    def columns(self, length: int, start: int, width: int) -> tuple[int, int]:
-        return length, length
+        self.network, self.vocabulary = network, vocabulary
+        self.device, self.context = torch.device(device), context
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None

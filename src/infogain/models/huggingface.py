@@ -17,6 +17,7 @@ from torch import Tensor
 from infogain.errors import InputError
 from infogain.models.full_canvas import FullCanvas
 from infogain.models.weights import indexed, some
+from infogain.vocabulary import Vocabulary
 
 # The files that transformers looks for, in its order.
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -34,7 +35,8 @@ def masked_lm(network: Any, mask_id: int, never: Sequence[int] = ()) -> FullCanv
         output: Tensor = network(input_ids=tokens, attention_mask=inside.long()).logits
         return output
 
-    model = FullCanvas(logits, mask_id, network.config.vocab_size, network.device, context_of(network), never)
+    vocabulary = Vocabulary(network.config.vocab_size, mask_id, never=tuple(never))
+    model = FullCanvas(logits, vocabulary, network.device, context_of(network))
     model.family, model.dtype = getattr(network.config, "model_type", None), getattr(network, "dtype", None)
     return model
 

@@ -16,7 +16,8 @@ from torch import Tensor
 from infogain.canvas import Canvas, block_columns
 from infogain.device import upload
 from infogain.errors import InputError
-from infogain.models.base import Past
+from infogain.models.denoiser import Denoiser
+from infogain.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class TabularContext:
         return type(self)(agrees, start, torch.cat([self.length, other.length]))
 
 
-class Tabular:
+class Tabular(Denoiser):
     """p(x) = weight of x / Σ weights, over the listed sequences.
 
     A canvas that no listed sequence agrees with (independent draws can write one) gets the limit of an
@@ -65,17 +66,13 @@ class Tabular:
             raise InputError(f"the mask id must be at least 0 and in none of the sequences; got {mask_id}.")
         self.sequences = sequences
         self.weights = weights.double()
-        self.mask_id = mask_id
+        self.vocabulary = Vocabulary(max(int(sequences.max()), mask_id) + 1, mask_id)
+        self.device = sequences.device
         self.name = name  # by which its outputs call it
         self.attention_block = attention_block
-        self.vocab_size = max(int(sequences.max()), mask_id) + 1
         # [S, L·V]: row s marks the tokens of sequence s
         self._one_hot = torch.nn.functional.one_hot(sequences, self.vocab_size).double().flatten(1)
         self._possible = (self._one_hot.sum(0) > 0).double()  # [L·V]
-
-    @property
-    def device(self) -> torch.device:
-        return self.sequences.device
 
     @property
     def length(self) -> int:
@@ -88,9 +85,6 @@ class Tabular:
 
     def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
         return length - (kept or 0), length  # it keeps nothing, but counts as one that does
-
-    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[TabularContext, Tensor]:
-        return self.prefill(canvas, start, width)
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None

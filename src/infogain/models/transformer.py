@@ -93,9 +93,13 @@ class Transformer(nn.Module):
                 x, more = (torch.cat(y) for y in zip(*(layer.finish(*piece) for piece in pieces), strict=True))
         return self.norm.after(x, more)[1].view(rows, -1, self.spec.hidden)
 
-    def logits(self, x: Tensor, room: int | None = None) -> Tensor:
-        """[..., hidden] -> [..., V]. With `room`, for [X, hidden], they are the first of so many rows in memory."""
+    def logits(self, x: Tensor, room: int | None = None, words: slice | None = None) -> Tensor:
+        """[..., hidden] -> [..., V]. With `room`, for [X, hidden], they are the first of so many rows in memory.
+
+        `words`: logits of these ids alone, from a view of the head's weights.
+        """
         weight = self.embed.weight if self.head is None else self.head.weight
+        weight = weight if words is None else weight[words]
         if room is None or not x.is_cuda or torch.is_grad_enabled():
             return F.linear(x, weight)
         out = x.new_empty(room, len(weight))[: len(x)]

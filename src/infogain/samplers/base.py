@@ -15,6 +15,7 @@ from infogain.errors import OptionError
 from infogain.marginals import Marginals
 from infogain.options import HOTTEST, Options, Registry, option
 from infogain.state import Candidates, State, only
+from infogain.vocabulary import Vocabulary
 
 
 class Words(Protocol):
@@ -52,7 +53,7 @@ class Sampler(Options):
         """Say where this sampler differs from the usual; it may depend on the options."""
         return Traits()
 
-    def check(self, vocab_size: int) -> None:
+    def check(self, vocabulary: Vocabulary) -> None:
         """Refuse a vocabulary this sampler cannot work with, before any work is done."""
 
     def check_tokenizer(self, tokenizer: Words) -> None:
@@ -85,10 +86,10 @@ class Drawing(Sampler):
         draws = self.tau_token > 0 and self.top_k != 1
         return Traits(draws=draws, draws_positions=draws)
 
-    def check(self, vocab_size: int) -> None:
-        if self.top_k is not None and self.top_k > vocab_size:
+    def check(self, vocabulary: Vocabulary) -> None:
+        if self.top_k is not None and self.top_k > vocabulary.count:
             raise OptionError(
-                f"{self.name}: top_k must be at most the vocabulary of {vocab_size}; got {self.top_k}. "
+                f"{self.name}: top_k must be at most the vocabulary of {vocabulary.count}; got {self.top_k}. "
                 "Leave it unset to draw among all tokens."
             )
 

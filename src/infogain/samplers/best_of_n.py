@@ -10,6 +10,7 @@ from torch import Tensor
 from infogain.options import option
 from infogain.samplers.base import SAMPLERS, Sampler, Traits, Words
 from infogain.state import Candidates, State
+from infogain.vocabulary import Vocabulary
 
 
 @SAMPLERS.register("best-of-n")
@@ -33,8 +34,8 @@ class BestOfN(Sampler):
         base = self.base.traits
         return replace(base, copies=self.n * base.copies)
 
-    def check(self, vocab_size: int) -> None:
-        self.base.check(vocab_size)
+    def check(self, vocabulary: Vocabulary) -> None:
+        self.base.check(vocabulary)
 
     def check_tokenizer(self, tokenizer: Words) -> None:
         self.base.check_tokenizer(tokenizer)

@@ -15,6 +15,7 @@ from infogain.samplers.actions import Greedy
 from infogain.samplers.base import SAMPLERS, Words, drawn
 from infogain.samplers.frequencies import check_vocabulary, find_table, read_frequencies
 from infogain.state import State
+from infogain.vocabulary import Vocabulary
 
 
 @SAMPLERS.register("pc")
@@ -43,10 +44,10 @@ class PC(Greedy):
                 "Write one with `infogain frequencies`."
             )
 
-    def check(self, vocab_size: int) -> None:
-        super().check(vocab_size)
+    def check(self, vocabulary: Vocabulary) -> None:
+        super().check(vocabulary)
         if self.frequencies is not None:
-            read_frequencies(self.frequencies, vocab_size)
+            read_frequencies(self.frequencies, vocabulary.size)
 
     def check_tokenizer(self, tokenizer: Words) -> None:
         if self.frequencies is not None:
@@ -57,14 +58,13 @@ class PC(Greedy):
         return True
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
-        content = drawn(z, tokens) * _surprise(self.frequencies, z.p.vocab_size, z.masked.device)[tokens]
+        content = drawn(z, tokens) * _surprise(self.frequencies, z.p.vocabulary.size, z.masked.device)[tokens]
         offset = torch.arange(tokens.shape[1], device=tokens.device)
         return content.clamp(max=self.alpha) * torch.exp(-self.lam * offset)
 
 
 @lru_cache(maxsize=8)
-def _surprise(path: str | None, vocabulary: int, device: torch.device) -> Tensor:
+def _surprise(path: str | None, size: int, device: torch.device) -> Tensor:
     """−log(f + 1e-9) for every token. [V]"""
-    equal = torch.full([vocabulary], 1 / vocabulary, dtype=torch.float64)
-    frequency = equal if path is None else read_frequencies(path, vocabulary)
+    frequency = torch.full([size], 1 / size, dtype=torch.float64) if path is None else read_frequencies(path, size)
     return -(frequency + 1e-9).log().to(device)

@@ -99,7 +99,7 @@ def look(model: Any, rows: Tensor) -> tuple[Tensor, Tensor]:
         part = rows[first : first + AT_ONCE]
         canvas = Canvas.infill(part.tolist(), model.mask_id).to(model.device)
         _, logits = model.prefill(canvas, [0] * len(part), part.shape[1])
-        m = Marginals.of(logits, model.mask_id)
+        m = Marginals.of(logits, model.vocabulary)
         found.append(((m.logits.double() - m.log_z[..., None]).exp().cpu(), m.entropy.double().cpu()))
     p, entropy = (torch.cat(parts) for parts in zip(*found, strict=True))
     return p, entropy

@@ -1,0 +1,218 @@
+"""What the loop asks of a model: a base class with defaults, a wrapper that passes all of it on, and an adapter."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, Self
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import Canvas
+from infogain.errors import ContractError, InputError
+from infogain.marginals import Deferred
+from infogain.statistics import Spots
+from infogain.vocabulary import Vocabulary
+
+
+class Context(Protocol):
+    """What lies outside each row's block, read-only: candidates of a row share it, never copy it."""
+
+    def take(self, rows: Sequence[int]) -> Self:
+        """These rows, in this order: others have left the batch."""
+
+    def join(self, other: Self) -> Self:
+        """These rows followed by the other's: some have opened a block."""
+
+
+class Past(NamedTuple):
+    """Where rows that open their next block stood in the one they have finished."""
+
+    context: Any
+    row: Tensor  # [C] of that context
+    kept: Sequence[int]  # [C] where the finished block began: what lies before, or around it, is kept
+    places: Sequence[int] | None = None  # the rows again, where the host knows them
+
+    def next_ends(self, start: Sequence[int]) -> list[int]:
+        """Where the blocks that open end, if all columns see all: each is as wide as the one before, and follows it."""
+        return [2 * at - before for at, before in zip(start, self.kept, strict=True)]
+
+
+class Denoiser(ABC):
+    """A masked diffusion model. `prefill` and `__call__` must be written; what else there is has a default.
+
+    Logits that are returned are handed over: the loop may write to them.
+    """
+
+    vocabulary: Vocabulary
+    device: torch.device
+    attention_block: int | None = None  # unset: every column sees every other; set: the model is block-causal, and
+    # a column sees earlier blocks and its own, counted from column 0. It is the width the model was trained with.
+    refresh: int = 1  # blocks that follow each other and are opened from one reading, where every column sees all
+    context: int | None = None  # the most columns a row may have, where there is a limit
+    name: str | None = None  # by which outputs call the model; unset: its class
+    family: str | None = None  # unset: its class
+    dtype: torch.dtype | None = None
+    cache: str = "none"
+    engine_name: str = "eager"
+
+    @property
+    def mask_id(self) -> int:
+        return self.vocabulary.mask_id
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids the model knows, the mask included."""
+        return self.vocabulary.size
+
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
+        """Columns that run through the model to open a block in a row of this length, and for each candidate there.
+
+        `kept`: the row's `Past.kept`, where the block is opened by `append`.
+        """
+        return length, length
+
+    @abstractmethod
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[Any, Tensor]:
+        """Open a block at each row's start: its Context, and the block's logits. -> [C], [C, W, V]
+
+        `width` is that of the widest block in the batch; a row's own ends before `end` (unset: start + width).
+        """
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
+        """`prefill` for rows that have finished a block, from what was kept when that one opened.
+
+        Asked of block-causal models, whose past stays exact, and of those with `refresh` above 1, where the blocks are
+        equally wide and follow each other. A model that keeps nothing reads the rows as a whole.
+        """
+        return self.prefill(canvas, start, width, None if self.attention_block else past.next_ends(start))
+
+    @abstractmethod
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        """Logits of candidate blocks, each over the context row it names. [M, W], [M] -> [M, W, V]
+
+        No context row is named by more than `most` candidates: known to the host, so that they can be packed.
+        """
+
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
+        """`__call__` for the columns that are masked [M, W], in order: all that the loop looks at. -> [X, V]"""
+        logits = self(tokens, context, row, most)
+        check_logits(logits, [*tokens.shape, self.vocabulary.count])
+        return logits.flatten(0, 1)[spots.source]
+
+
+def check_logits(logits: Any, shape: Sequence[int]) -> None:
+    """Make sure of what a model returned."""
+    if not isinstance(logits, Tensor | Deferred) or list(logits.shape) != list(shape):
+        came = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise ContractError(
+            f"a model must return logits [rows, width, vocabulary], here {list(shape)}; it returned {came}."
+        )
+
+
+def _of_inner(name: str) -> Any:
+    return property(lambda self: getattr(self.inner, name))
+
+
+class Wrapper(Denoiser):
+    """A model around another, which passes everything on: a subclass overrides what it changes.
+
+    Who changes `__call__` alone is asked for masked columns through it, and who changes `prefill` alone opens every
+    block with it: no call goes past a change.
+    """
+
+    vocabulary = _of_inner("vocabulary")
+    device = _of_inner("device")
+    attention_block = _of_inner("attention_block")
+    refresh = _of_inner("refresh")
+    context = _of_inner("context")
+    name = _of_inner("name")
+    dtype = _of_inner("dtype")
+    cache = _of_inner("cache")
+    engine_name = _of_inner("engine_name")
+
+    def __init__(self, inner: Denoiser) -> None:
+        self.inner = inner
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        changed = vars(cls)
+        if "__call__" in changed and "at_masks" not in changed:
+            cls.at_masks = Denoiser.at_masks  # type: ignore[method-assign]
+        if "prefill" in changed and "append" not in changed:
+            cls.append = Denoiser.append  # type: ignore[method-assign]
+
+    @property
+    def family(self) -> str:  # type: ignore[override]
+        return self.inner.family or type(self.inner).__name__
+
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
+        appends = type(self).append is not Denoiser.append
+        return self.inner.columns(length, start, width, kept if appends else None)
+
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[Any, Tensor]:
+        return self.inner.prefill(canvas, start, width, end)
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
+        return self.inner.append(canvas, start, width, past)
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        return self.inner(tokens, context, row, most)
+
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
+        return self.inner.at_masks(tokens, spots, context, row, most)
+
+
+NEEDED = ("mask_id", "vocab_size", "attention_block", "device", "columns", "prefill")
+OPTIONAL = ("refresh", "context", "dtype", "cache", "engine_name")
+
+
+class Adapted(Denoiser):
+    """A model of no base class that has the members a Denoiser needs; what it lacks is taken from the defaults."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.vocabulary = Vocabulary(model.vocab_size, model.mask_id)
+        self.attention_block, self.device = model.attention_block, model.device
+        kind = type(model)
+        self.name = getattr(model, "name", None) or kind.__name__
+        self.family = getattr(model, "family", None) or kind.__name__
+        for name in OPTIONAL:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+        for name in ("append", "at_masks"):
+            if hasattr(kind, name):  # of its own: one that passes attributes on changes what lies behind them
+                setattr(self, name, getattr(model, name))
+
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
+        appends = kept is not None and hasattr(type(self.model), "append")
+        asked = {"kept": kept} if appends else {}  # one that cannot append need not know the word
+        opening, candidate = self.model.columns(length, start, width, **asked)
+        return opening, candidate
+
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[Any, Tensor]:
+        context, logits = self.model.prefill(canvas, start, width, end)
+        return context, logits
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        logits: Tensor = self.model(tokens, context, row, most)
+        return logits
+
+
+def adapt(model: Any) -> Denoiser:
+    """A model that the loop can decode with, from a Denoiser or from anything with the members it must have."""
+    if isinstance(model, Denoiser):
+        return model
+    if lacking := [name for name in NEEDED if not hasattr(model, name)]:
+        raise InputError(
+            f"a model needs {', '.join(NEEDED)} and __call__; {type(model).__name__} lacks {', '.join(lacking)}. "
+            "Wrap a module that maps tokens to logits in infogain.models.FullCanvas."
+        )
+    return Adapted(model)

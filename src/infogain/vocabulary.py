@@ -1,0 +1,75 @@
+"""Which token ids a model knows, and which of them it can predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from infogain.errors import InputError
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Predicted are the ids of a range, less the mask and those in `never`.
+
+    Tokens are ids of the whole vocabulary everywhere; only logits are as wide as the range, so that column 0 of them
+    is the id `first`.
+    """
+
+    size: int  # ids the model knows, the mask included
+    mask_id: int
+    first: int = 0  # of the range
+    count: int = None  # type: ignore[assignment]  # ids in the range; unset: all from `first` on
+    never: tuple[int, ...] = ()  # not predicted, except where a recipe's eos_ids name them
+
+    def __post_init__(self) -> None:
+        never = tuple(sorted(set(self.never)))
+        object.__setattr__(self, "never", never)
+        if self.count is None:
+            object.__setattr__(self, "count", self.size - self.first)
+        if not 0 <= self.mask_id < self.size:
+            raise InputError(f"the mask id must lie in the vocabulary of {self.size}; got {self.mask_id}.")
+        if self.first < 0 or self.count < 1 or self.first + self.count > self.size:
+            raise InputError(
+                f"the range of ids to predict must hold at least one and lie in the vocabulary of {self.size}; "
+                f"got {self.count} ids from {self.first} on."
+            )
+        if never and not 0 <= never[0] <= never[-1] < self.size:
+            raise InputError(
+                f"ids that are never predicted must lie in the vocabulary of {self.size}; "
+                f"got {never[0]} to {never[-1]}."
+            )
+        if not self.count - len(self.excluded) - (self.mask_column < self.count and self.mask_id not in never):
+            raise InputError("a vocabulary must leave at least one id to predict; the mask and `never` take them all.")
+
+    def __contains__(self, token: int) -> bool:
+        """Whether this id has a column among the logits."""
+        return self.first <= token < self.first + self.count
+
+    @property
+    def span(self) -> str:
+        """The range in words."""
+        return f"{self.first} to {self.first + self.count - 1}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether every id has a column among the logits."""
+        return self.count == self.size
+
+    @property
+    def mask_column(self) -> int:
+        """The mask's column among the logits; where it has none, a number past the last."""
+        return self.mask_id - self.first if self.mask_id in self else self.count
+
+    @cached_property
+    def excluded(self) -> tuple[int, ...]:
+        """The columns among the logits of the ids that are never predicted."""
+        return tuple(token - self.first for token in self.never if token in self)
+
+    def allowing(self, ids: Iterable[int] | None) -> Vocabulary:
+        """A vocabulary in which these ids are predicted after all."""
+        allowed = set(ids or ())
+        if allowed.isdisjoint(self.never):
+            return self
+        return replace(self, never=tuple(token for token in self.never if token not in allowed))
