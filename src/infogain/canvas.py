@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from infogain.device import upload
 from infogain.errors import InputError
 
 PAD = 0  # stands right of a row's end; never read by a model and never decoded
@@ -25,10 +26,14 @@ class Canvas:
     length: Tensor  # [P] columns that belong to the row; the rest is padding
     mask_id: int
     revealed: Tensor = None  # type: ignore[assignment]  # [P, L] step of its row that wrote a column; −1: given, or none
+    prompt: Tensor = None  # type: ignore[assignment]  # [P] columns of the prompt; unset: all before the first mask
 
     def __post_init__(self) -> None:
         if self.revealed is None:
             object.__setattr__(self, "revealed", torch.full_like(self.tokens, -1))
+        if self.prompt is None:
+            given = (~self.masked & self.inside).cumprod(1).sum(1)
+            object.__setattr__(self, "prompt", given)
 
     @classmethod
     def from_prompts(
@@ -59,8 +64,13 @@ class Canvas:
         return cls.infill([row + [mask_id] * n for row, n in zip(rows, lengths, strict=True)], mask_id)
 
     @classmethod
-    def infill(cls, rows: Iterable[Sequence[int] | Tensor], mask_id: int) -> Canvas:
-        """Rows that already hold the mask token wherever something is to be written."""
+    def infill(
+        cls, rows: Iterable[Sequence[int] | Tensor], mask_id: int, prompt: Sequence[int] | None = None
+    ) -> Canvas:
+        """Rows that already hold the mask token wherever something is to be written.
+
+        `prompt`: how many columns of each row are its prompt; unset: all before the first mask.
+        """
         if mask_id < 0:
             raise InputError(f"the mask id must be at least 0; got {mask_id}. Read it from the model: model.mask_id.")
         table = [_ids(row, "row", i) for i, row in enumerate(rows)]
@@ -71,7 +81,18 @@ class Canvas:
         length = [len(row) for row in table]
         width = max(length)
         tokens = torch.tensor([row + [PAD] * (width - len(row)) for row in table])
-        return cls(tokens, torch.tensor(length), mask_id)
+        canvas = cls(tokens, torch.tensor(length), mask_id)
+        return canvas if prompt is None else replace(canvas, prompt=canvas._checked_prompt(prompt))
+
+    def _checked_prompt(self, prompt: Sequence[int]) -> Tensor:
+        """Prompts that end where a row allows it: none holds a mask."""
+        ends, given = _ids(prompt, "prompt", 0), self.prompt.tolist()
+        if len(ends) != len(given):
+            raise InputError(f"prompt must be one number per row ({len(given)}); got {len(ends)} numbers.")
+        for i, (end, most) in enumerate(zip(ends, given, strict=True)):
+            if end > most:
+                raise InputError(f"a prompt must end before its row's first mask, at {most} in row {i}; got {end}.")
+        return torch.tensor(ends)
 
     @property
     def inside(self) -> Tensor:
@@ -83,10 +104,21 @@ class Canvas:
         return (self.tokens == self.mask_id) & self.inside  # [P, L]
 
     def to(self, device: torch.device) -> Canvas:
-        return Canvas(self.tokens.to(device), self.length.to(device), self.mask_id, self.revealed.to(device))
+        """These rows there; from the host they are sent without waiting."""
+        return self._with(x.to(device) if x.is_cuda else upload(x, device) for x in self.parts)
 
     def take(self, row: Tensor | slice) -> Canvas:
-        return Canvas(self.tokens[row], self.length[row], self.mask_id, self.revealed[row])
+        return self._with(x[row] for x in self.parts)
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What there is of each row: tokens, length, revealed, prompt."""
+        return self.tokens, self.length, self.revealed, self.prompt
+
+    def _with(self, parts: Iterable[Tensor]) -> Canvas:
+        """A canvas of other `parts`."""
+        tokens, length, revealed, prompt = parts
+        return Canvas(tokens, length, self.mask_id, revealed, prompt)
 
     def fit(self, columns: int) -> Canvas:
         """The same rows in so many columns: padded, or cut where no row reaches."""
@@ -94,15 +126,14 @@ class Canvas:
         if not more:
             return self
         tokens, revealed = pad(self.tokens, (0, more), value=PAD), pad(self.revealed, (0, more), value=-1)
-        return Canvas(tokens, self.length, self.mask_id, revealed)
+        return replace(self, tokens=tokens, revealed=revealed)
 
     def join(self, *others: Canvas) -> Canvas:
         """All canvases as one, the narrower padded."""
         every = (self, *others)
         columns = max(canvas.tokens.shape[1] for canvas in every)
-        rows = [(canvas.tokens, canvas.length, canvas.revealed) for canvas in (c.fit(columns) for c in every)]
-        tokens, length, revealed = (torch.cat(part) for part in zip(*rows, strict=True))
-        return Canvas(tokens, length, self.mask_id, revealed)
+        rows = [canvas.fit(columns).parts for canvas in every]
+        return self._with(torch.cat(part) for part in zip(*rows, strict=True))
 
     def view(self, start: Tensor, width: int) -> tuple[Tensor, Tensor]:
         """The block at each row's start: tokens and masked, both [P, W]; short tails are padded."""
@@ -121,9 +152,9 @@ class Canvas:
         place = offset.clamp(0, block.shape[1] - 1)
         tokens = torch.where(within, block.gather(1, place), self.tokens)
         if revealed is None:
-            return Canvas(tokens, self.length, self.mask_id, self.revealed)
+            return replace(self, tokens=tokens)
         step = revealed.gather(1, place)
-        return Canvas(tokens, self.length, self.mask_id, torch.where(within & (step >= 0), step, self.revealed))
+        return replace(self, tokens=tokens, revealed=torch.where(within & (step >= 0), step, self.revealed))
 
     def rows(self) -> list[list[int]]:
         """The tokens of each row, without padding."""

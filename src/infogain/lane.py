@@ -57,6 +57,8 @@ class Lane:
             raise InputError("a canvas needs at least one row; got an empty batch.")
         if not 1 <= int(canvas.length.min()) <= int(canvas.length.max()) <= canvas.tokens.shape[1]:
             raise InputError(f"row lengths must lie between 1 and the canvas's {canvas.tokens.shape[1]} columns.")
+        if not ((canvas.prompt >= 0) & (canvas.prompt <= canvas.length)).all():
+            raise InputError("prompts must end between column 0 and the end of their rows; see Canvas.prompt.")
         lowest, highest = int(canvas.tokens.min()), int(canvas.tokens.max())
         if lowest < 0 or highest >= vocab_size:
             raise InputError(f"token ids must be 0 to {vocab_size - 1}; the canvas holds {lowest} to {highest}.")

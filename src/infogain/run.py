@@ -218,11 +218,9 @@ class Run:
         """Rows that wait take the places that are free; one without masks leaves its own at once."""
         while arriving := self.queue.arrive():
             members = [group.number for request in arriving for group in request.groups]
-            rows = Canvas.join(*(request.canvas for request in arriving for _ in request.groups))
-            tokens, length, revealed = (upload(x, self.device) for x in (rows.tokens, rows.length, rows.revealed))
+            rows = Canvas.join(*(request.canvas for request in arriving for _ in request.groups)).to(self.device)
             nothing = torch.zeros(len(members), dtype=torch.float64, device=self.device)
-            opening = Opening(Canvas(tokens, length, rows.mask_id, revealed), members, nothing)
-            self._arrive(opening, [False] * len(members))
+            self._arrive(Opening(rows, members, nothing), [False] * len(members))
 
     def _advance(self, move: Move, score: Tensor) -> list[Tensor]:
         """The survivors among candidates whose block goes on become the live state; returns which they are."""

@@ -164,3 +164,30 @@ def test_a_change_of_a_change_is_not_gone_past_either() -> None:
         model = kind(MODEL)
         infogain.decode(model, LAYOUTS[2].canvas(MODEL), "entropy", block=3)
         assert len(model.evaluations) == seen
+
+
+class Prompted(Wrapper):
+    """Notes the prompt of every row that opens a block, by the row's first token."""
+
+    def __init__(self, inner: Denoiser) -> None:
+        super().__init__(inner)
+        self.seen = set[tuple[int, int]]()
+        self.opened = 0
+
+    def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
+        self.seen |= set(zip(canvas.tokens[:, 0].tolist(), canvas.prompt.tolist(), strict=True))
+        self.opened += len(start)
+        return self.inner.prefill(canvas, start, width, end)
+
+
+@pytest.mark.parametrize("model", [model_of("llada", "dual"), model_of("sdar", None)], ids=repr)
+@pytest.mark.parametrize("sampler", FEW, ids=label)
+def test_a_model_is_shown_where_each_prompt_ends(sampler: Sampler, model: Backbone) -> None:
+    """In every block of every row, however rows come and go."""
+    prompts = {1: 2, 4: 0, 5: 5, 12: 1}  # by the row's first token
+    rows, around = canvas_of().rows(), Prompted(model)
+    canvas = Canvas.infill(rows * 2, model.mask_id, [prompts[row[0]] for row in rows] * 2)
+    lane = Lane(canvas, Recipe(sampler, TokensPerStep(2), block=4), at_once=3)
+    decode_lanes(around, [lane, Lane(Canvas.from_prompts([[7] * 6], 5, model.mask_id), Recipe(make("ar"), block=4))])
+    assert around.seen == {*prompts.items(), (7, 6)}
+    assert around.opened > 12

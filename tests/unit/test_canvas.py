@@ -74,3 +74,39 @@ def test_blocks_hold_every_mask_once(masked: list[bool], width: int, aligned: bo
 def test_bad_canvases_are_refused(build: object, text: str) -> None:
     with pytest.raises(InputError, match=text):
         build()  # type: ignore[operator]
+
+
+def test_a_canvas_knows_where_each_prompt_ends() -> None:
+    prompted = Canvas.from_prompts([[5, 6], [], [7]], [1, 3, 2], mask_id=0)
+    assert prompted.prompt.tolist() == [2, 0, 1]
+    holes = [[1, 2, 9, 3, 9], [1, 2], [9, 1], [4, 5, 6, 9]]
+    assert Canvas.infill(holes, 9).prompt.tolist() == [2, 2, 0, 3], "what stands before the first mask, or all of it"
+    assert Canvas.infill(holes, 9, prompt=[1, 0, 0, 3]).prompt.tolist() == [1, 0, 0, 3]
+    assert Canvas(torch.tensor([[0, 0, 1]]), torch.tensor([2]), 1).prompt.tolist() == [2], "padding belongs to no row"
+
+
+def test_whatever_is_made_of_a_canvas_keeps_its_prompts() -> None:
+    canvas = Canvas.infill([[1, 2, 9, 9], [3, 9], [4, 5, 6, 9]], 9, prompt=[1, 1, 2])
+    start, block = torch.tensor([2, 1, 3]), torch.tensor([[7], [7], [7]])
+    assert canvas.take(torch.tensor([2, 0, 0])).prompt.tolist() == [2, 1, 1]
+    assert canvas.take(slice(1, 3)).prompt.tolist() == [1, 2]
+    for other in (canvas.fit(7), canvas.to(torch.device("cpu")), canvas.write(start, block)):
+        assert other.prompt.tolist() == [1, 1, 2]
+    written = canvas.write(start, block, torch.zeros_like(block))
+    assert written.prompt.tolist() == [1, 1, 2], "also where the first mask has moved"
+    assert written.join(canvas, canvas.take(slice(0, 1))).prompt.tolist() == [1, 1, 2, 1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "why"),
+    [
+        ([1], r"one number per row \(2\); got 1"),
+        ([3, 1], "must end before its row's first mask, at 2 in row 0; got 3"),
+        ([0, -1], "whole numbers of at least 0"),
+        ([0, 0.5], "whole numbers of at least 0"),
+    ],
+    ids=str,
+)
+def test_a_prompt_that_holds_a_mask_is_refused(prompt: list[int], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        Canvas.infill([[1, 2, 9, 9], [3, 9]], 9, prompt=prompt)

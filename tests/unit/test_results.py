@@ -104,6 +104,11 @@ def test_a_canvas_without_masks_is_done() -> None:
         (CANVAS, {"block": 10**30}, "block must be at most"),
         (Canvas(torch.tensor([[0, -1]]), torch.tensor([2]), 3), {}, "the canvas holds -1 to 0"),
         (Canvas(torch.tensor([[0, 3]]), torch.tensor([3]), 3), {}, "between 1 and the canvas's 2 columns"),
+        (
+            Canvas(torch.tensor([[0, 3]]), torch.tensor([2]), 3, prompt=torch.tensor([3])),
+            {},
+            "prompts must end between",
+        ),
         (CANVAS, {"eos_ids": 3}, "not the mask id 3"),
         (CANVAS, {"eos_ids": 44}, "below the vocabulary"),
         (CANVAS, {"schedule": 0}, "k must be at least 1"),
