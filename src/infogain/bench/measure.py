@@ -172,4 +172,4 @@ def play_steadily(model: Timed, canvas: Canvas, case: Case, seed: int) -> Log:
 
 def recordings(model: Timed) -> int:
     engine = model.inner.engine if isinstance(model.inner, Backbone) else None
-    return len(engine.recorded) if engine else 0
+    return engine.times_recorded if engine else 0

@@ -7,7 +7,9 @@ activations live in buffers that are made once, for sizes rounded up to a few bu
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -26,7 +28,10 @@ ENGINES = {
 }
 ROWS = (1, 2, 3, 4, 6, *range(8, 65, 4))
 TILE = COLUMNS // 8  # a canvas is recorded for a multiple of so many columns, and so is the room in buffers
+MOST_RECORDED = 128  # forwards at a time; each keeps its output and a graph of some hundred kernels
 MOST_TOKENS = 1152  # beyond that a step is bound by arithmetic, and starting kernels costs nothing
+
+Key = tuple[str | int, ...]  # what is recorded, and its sizes
 
 
 def _rounded(rows: int) -> int:
@@ -67,7 +72,8 @@ class Engine:
     def __init__(self, windows: Windows) -> None:
         self.windows = windows
         self.buffers = Buffers()
-        self.recorded: dict[tuple[str | int, ...], Recorded] = {}
+        self.recorded: OrderedDict[Key, Recorded] = OrderedDict()  # the one that was used last comes last
+        self.times_recorded = 0
         self.laid = windows.transformer.laid
 
     def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
@@ -80,12 +86,13 @@ class Engine:
             width, window = tokens.shape[1], _even(context.width)
             most = _rounded(most + rows - len(tokens))  # those that fill up may name one row
             most = kernels.places(context.layers[0].k, window, rows, most)
-            key = ("candidates", rows, width, window, most)
-            if key not in self.recorded:
+            run = self.windows.candidates  # and not the engine, which would keep itself alive
+
+            def record() -> Recorded:
                 inputs = tokens.new_zeros(rows, width), row.new_zeros(rows)
-                run = self.windows.candidates  # and not the engine, which would keep itself alive
-                self.recorded[key] = Recorded(lambda t, r: run(t, buffers, r, most, window), *inputs)
-            return self.recorded[key](self.recorded.values(), tokens, row)
+                return Recorded(lambda t, r: run(t, buffers, r, most, window), *inputs)
+
+            return self._replay(("candidates", rows, width, window, most), record, tokens, row)
 
     def room(self, tokens: Tensor, like: Tensor) -> list[Keys] | None:
         """Keys for `canvas` to fill, where candidates read them; None where that cannot be."""
@@ -105,24 +112,29 @@ class Engine:
         run, key = self.windows.next_block, ("next block", done, span, width)
         return self._open(context, since, span, key, lambda own, s: run(own, s, done, span, width))
 
-    def _open(
-        self,
-        context: BackboneContext,
-        at: Tensor,
-        columns: int,
-        key: tuple[str | int, ...],
-        run: Callable[..., Tensor],
-    ) -> Tensor:
+    def _open(self, context: BackboneContext, at: Tensor, columns: int, key: Key, run: Callable[..., Tensor]) -> Tensor:
         """Blocks of all rows of a context, each from so many columns, by what is recorded for that many."""
-        key = (*key, len(at))
+        rows = len(at)
         with torch.inference_mode():
             self._hold(context)
-            if key not in self.recorded:
-                own = self.buffers.first_rows(len(at))
-                if len(at) * columns > MOST_TOKENS:
-                    return run(own, at)
-                self.recorded[key] = Recorded(lambda a: run(own, a), torch.zeros_like(at))
-            return self.recorded[key](self.recorded.values(), at)
+            if rows * columns > MOST_TOKENS:
+                return run(self.buffers.first_rows(rows), at)
+
+            def record() -> Recorded:
+                return Recorded(partial(run, self.buffers.first_rows(rows)), torch.zeros_like(at))
+
+            return self._replay((*key, rows), record, at)
+
+    def _replay(self, key: Key, record: Callable[[], Recorded], *values: Tensor) -> Tensor:
+        """Run what is recorded for these sizes. Where too much is, what was used longest ago makes room."""
+        if key in self.recorded:
+            self.recorded.move_to_end(key)
+        else:
+            if len(self.recorded) >= MOST_RECORDED:
+                self.recorded.popitem(last=False)
+            self.recorded[key] = record()
+            self.times_recorded += 1
+        return self.recorded[key](self.recorded.values(), *values)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:
         laid = self.windows.transformer.laid
