@@ -1,0 +1,115 @@
+"""Guidance as a wrapper: (1 + g)·logits with the prompt − g·logits without it, both from one forward of the model.
+
+Without its prompt a row holds the mask token there. Both kinds stand side by side in one context of the inner model:
+row 2r with the prompt, row 2r + 1 without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
+
+import torch
+from torch import Tensor
+
+from infogain import Canvas
+from infogain.canvas import block_columns
+from infogain.marginals import Deferred
+from infogain.models import Denoiser, Past, Wrapper
+from infogain.statistics import Spots
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True)
+class GuidedContext:
+    inner: Any  # of 2C rows
+    start: Tensor  # [C]
+    prompt: Tensor  # [C]
+
+    def take(self, rows: Sequence[int]) -> Self:
+        index = torch.tensor(rows, device=self.start.device)
+        return replace(self, inner=self.inner.take(pairs(rows)), start=self.start[index], prompt=self.prompt[index])
+
+    def join(self, other: Self) -> Self:
+        start, prompt = torch.cat([self.start, other.start]), torch.cat([self.prompt, other.prompt])
+        return replace(self, inner=self.inner.join(other.inner), start=start, prompt=prompt)
+
+
+class Guided(Wrapper):
+    def __init__(self, inner: Denoiser, scale: float) -> None:
+        super().__init__(inner)
+        self.scale = scale
+
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
+        opening, candidate = self.inner.columns(length, start, width, kept)
+        return 2 * opening, 2 * candidate
+
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[GuidedContext, Tensor]:
+        opened = self.inner.prefill(self._both(canvas), twice(start), width, None if end is None else twice(end))
+        return self._opened(canvas, start, *opened)
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[GuidedContext, Tensor]:
+        places = None if past.places is None else pairs(past.places)
+        inner = Past(past.context.inner, self._rows(past.row), twice(past.kept), places)
+        return self._opened(canvas, start, *self.inner.append(self._both(canvas), twice(start), width, inner))
+
+    def __call__(self, tokens: Tensor, context: GuidedContext, row: Tensor, most: int) -> Tensor:
+        logits = self.inner(self._blocks(tokens, context, row), context.inner, self._rows(row), most)
+        return self._combined(logits[0::2], logits[1::2])
+
+    def at_masks(
+        self, tokens: Tensor, spots: Spots, context: GuidedContext, row: Tensor, most: int
+    ) -> Tensor | Deferred:
+        """Asked without the prompt are the columns that are asked with it."""
+        both = Spots(spots.masked.repeat_interleave(2, 0), 2 * spots.count)
+        found = self.inner.at_masks(self._blocks(tokens, context, row), both, context.inner, self._rows(row), most)
+        place = both.place.view(len(row), 2, -1).transpose(1, 2).flatten(0, 1)[spots.source]  # [X, 2]
+        if isinstance(found, Tensor):
+            return self._combined(*found[place].unbind(1))
+        head = found.head
+
+        def combined(x: Tensor) -> Tensor:
+            return self._combined(*head(x.flatten(0, 1)).view(len(x), 2, -1).unbind(1))
+
+        return replace(found, x=found.x[place], head=combined, most=max(1, found.most // 2))
+
+    def _opened(
+        self, canvas: Canvas, start: Sequence[int], context: Any, logits: Tensor
+    ) -> tuple[GuidedContext, Tensor]:
+        guided = GuidedContext(context, torch.tensor(start, device=self.device), canvas.prompt)
+        return guided, self._combined(logits[0::2], logits[1::2])
+
+    def _combined(self, conditional: Tensor, unconditional: Tensor) -> Tensor:
+        return (1 + self.scale) * conditional - self.scale * unconditional
+
+    def _both(self, canvas: Canvas) -> Canvas:
+        """Each row, and itself without its prompt. [C] -> [2C]"""
+        row = torch.arange(len(canvas.length), device=self.device)
+        tokens = self._blank(canvas.tokens, torch.zeros_like(row), canvas.prompt)
+        return replace(canvas.take(row.repeat_interleave(2)), tokens=tokens)
+
+    def _blocks(self, tokens: Tensor, context: GuidedContext, row: Tensor) -> Tensor:
+        """Each candidate block, and itself without what it holds of the prompt. [M, W] -> [2M, W]"""
+        return self._blank(tokens, context.start[row], context.prompt[row])
+
+    def _blank(self, tokens: Tensor, start: Tensor, prompt: Tensor) -> Tensor:
+        """Tokens that begin at these columns, with the prompt and without. [M, W] -> [2M, W]"""
+        in_prompt = block_columns(start, tokens.shape[1]) < prompt[:, None]
+        return torch.stack([tokens, tokens.masked_fill(in_prompt, self.mask_id)], 1).flatten(0, 1)
+
+    @staticmethod
+    def _rows(row: Tensor) -> Tensor:
+        return torch.stack([2 * row, 2 * row + 1], 1).flatten()
+
+
+def twice(values: Iterable[Entry]) -> list[Entry]:
+    return [value for value in values for _ in range(2)]
+
+
+def pairs(rows: Iterable[int]) -> list[int]:
+    """The rows of the inner context that belong to these."""
+    return [2 * row + kind for row in rows for kind in range(2)]
