@@ -97,6 +97,13 @@ def test_a_model_that_lacks_members_is_refused() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Denoiser()  # type: ignore[abstract]
 
+    class Bare(Tabular):
+        def __init__(self) -> None:
+            self.vocabulary = MODEL.vocabulary
+
+    with pytest.raises(InputError, match="must set vocabulary and device; Bare lacks device"):
+        infogain.decode(Bare(), LAYOUTS[0].canvas(MODEL))
+
 
 @pytest.mark.parametrize("sampler", FEW, ids=label)
 def test_a_model_that_keeps_nothing_may_be_asked_to_go_on(sampler: Sampler) -> None:

@@ -40,15 +40,15 @@ class Past(NamedTuple):
 
 
 class Denoiser(ABC):
-    """A masked diffusion model. `prefill` and `__call__` must be written; what else there is has a default.
+    """A masked diffusion model: set `vocabulary` and `device`, write `prefill` and `__call__`; the rest has defaults.
 
+    A model with an `attention_block` is block-causal: a column sees earlier blocks and its own, counted from column 0.
     Logits that are returned are handed over: the loop may write to them.
     """
 
     vocabulary: Vocabulary
     device: torch.device
-    attention_block: int | None = None  # unset: every column sees every other; set: the model is block-causal, and
-    # a column sees earlier blocks and its own, counted from column 0. It is the width the model was trained with.
+    attention_block: int | None = None  # the width it was trained with; unset: every column sees every other
     refresh: int = 1  # blocks that follow each other and are opened from one reading, where every column sees all
     context: int | None = None  # the most columns a row may have, where there is a limit
     name: str | None = None  # by which outputs call the model; unset: its class
@@ -209,6 +209,8 @@ class Adapted(Denoiser):
 def adapt(model: Any) -> Denoiser:
     """A model that the loop can decode with, from a Denoiser or from anything with the members it must have."""
     if isinstance(model, Denoiser):
+        if unset := [name for name in ("vocabulary", "device") if not hasattr(model, name)]:
+            raise InputError(f"a Denoiser must set vocabulary and device; {type(model).__name__} lacks {unset[0]}.")
         return model
     if lacking := [name for name in NEEDED if not hasattr(model, name)]:
         raise InputError(
