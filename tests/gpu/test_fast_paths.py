@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import infogain
-from infogain import Canvas, noise
+from infogain import Canvas, Vocabulary, noise
 from infogain.kernels import Keys, Shared, attend_shared, gate
 from infogain.kernels.attention_triton import attend_candidates
 from infogain.kernels.hashing_triton import noise as fused_noise
@@ -47,6 +47,19 @@ def test_statistics_are_those_of_the_cpu(words: int, dtype: torch.dtype) -> None
 def _view(x: torch.Tensor, device: str) -> torch.Tensor:
     """On another device, and still every other row of a larger one."""
     return torch.stack([x, ~x], 1).flatten(0, 1).to(device)[::2]
+
+
+@pytest.mark.parametrize("mask_id", [5, 3000])  # outside the range, and inside
+def test_a_range_of_ids_is_read_as_on_the_cpu(mask_id: int) -> None:
+    part = Vocabulary(9000, mask_id, first=2500, count=4000, never=(2600, 8000))
+    logits = torch.randn(3, 11, 4000, generator=torch.Generator().manual_seed(3)) * 3
+    here, there = (Marginals.of(logits.clone().to(device), part) for device in ("cpu", "cuda"))
+    assert torch.allclose(there.found.numbers.cpu(), here.found.numbers, atol=2e-5, rtol=1e-5)
+    assert torch.equal(there.argmax.cpu(), here.argmax)
+    tokens = torch.randint(0, 9000, (3, 4, 11), generator=torch.Generator().manual_seed(4))
+    assert torch.allclose(there.probability(tokens.cuda()).cpu(), here.probability(tokens), atol=1e-6)
+    drawn = there.draw(0.7, torch.rand(3, 50, 11, generator=torch.Generator().manual_seed(5)).cuda())
+    assert (here.probability(drawn.cpu()) > 0).all()
 
 
 @pytest.mark.parametrize("shape", [(5, 9), (40, 64), (1, 1)])

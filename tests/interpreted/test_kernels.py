@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import Canvas
+from infogain import Canvas, Vocabulary
 from infogain.kernels import choice
 from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.spec import Spec
@@ -61,3 +61,23 @@ def test_the_kernels_decode_as_torch_does(
     found = infogain.decode(model, canvas, sampler, block=block, seed=3, trace=False)
     assert torch.equal(found.tokens, expected.tokens)
     assert torch.allclose(found.cumulative_entropy, expected.cumulative_entropy, atol=1e-4)
+
+
+RANGES = [Vocabulary(60, 59, 10, 30, never=(12, 50)), Vocabulary(60, 59, 20, never=(30,))]  # the mask outside, inside
+
+
+@pytest.mark.parametrize("vocabulary", RANGES, ids=str)
+@pytest.mark.parametrize("sampler", [make("entropy"), make("info-gain-beam", width=2, n=2)], ids=lambda s: s.name)
+def test_the_kernels_read_a_range_of_ids_as_torch_does(
+    sampler: Sampler, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Backbone(random_backbone(SPECS["dream"]).transformer, vocabulary=vocabulary)
+    canvas = Canvas.from_prompts([[1, 2, 3], [58]], [6, 5], 59)
+    expected = infogain.decode(model, canvas, sampler, block=4, seed=3, trace=False)
+    monkeypatch.setattr(choice, "usable", everywhere)
+    found = infogain.decode(model, canvas, sampler, block=4, seed=3, trace=False)
+    assert torch.equal(found.tokens, expected.tokens)
+    assert torch.allclose(found.cumulative_entropy, expected.cumulative_entropy, atol=1e-4)
+    assert set(found.tokens[found.generated].tolist()) <= {t for t in range(59) if t in vocabulary} - {
+        *vocabulary.never
+    }
