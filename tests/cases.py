@@ -13,6 +13,7 @@ from infogain import Canvas, Vocabulary
 from infogain.marginals import Marginals
 from infogain.models import Denoiser, Tabular, Wrapper, random_joint
 from infogain.samplers import SAMPLERS, LookAhead, Sampler, make
+from infogain.state import LINES, Draft
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "uniform": [{}],
@@ -133,3 +134,10 @@ def rows(canvas: Canvas, chosen: Sequence[int]) -> Canvas:
 def same_tokens(a: Tensor, b: Tensor) -> bool:
     width = min(a.shape[-1], b.shape[-1])
     return torch.equal(a[..., :width], b[..., :width])
+
+
+def draft_of(tokens: Tensor, masked: Tensor, cost: Tensor | None = None, **lines: Tensor | int) -> Draft:
+    """Blocks that show these tokens, with these lines in their table; a line that is not named is 0. [R, W] each"""
+    zero = torch.zeros(len(tokens), dtype=torch.int64)
+    table = torch.stack([zero + lines.get(name, masked.sum(-1) if name == "left" else 0) for name in LINES])
+    return Draft(table, zero.double() if cost is None else cost, tokens, masked, torch.full_like(tokens, -1))

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from infogain import Canvas, Result
+from infogain.kernels import Spots
 from infogain.models.backbone import Backbone
 from infogain.models.denoiser import Past, Wrapper
-from infogain.statistics import Spots
 from infogain.trace import Row, Trace
 
 

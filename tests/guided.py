@@ -15,9 +15,9 @@ from torch import Tensor
 
 from infogain import Canvas
 from infogain.canvas import block_columns
+from infogain.kernels import Spots
 from infogain.marginals import Deferred
 from infogain.models import Denoiser, Past, Wrapper
-from infogain.statistics import Spots
 
 Entry = TypeVar("Entry")
 

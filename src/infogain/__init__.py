@@ -30,8 +30,9 @@ from infogain.recipe import Recipe
 from infogain.resolve import load_recipe
 from infogain.result import Result
 from infogain.schedule import Steps, TokensPerStep
+from infogain.step import StepEvent
 from infogain.text import TextModel
-from infogain.trace import StepEvent, Trace
+from infogain.trace import Trace
 from infogain.version import __version__
 from infogain.vocabulary import Vocabulary
 

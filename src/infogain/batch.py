@@ -1,233 +1,265 @@
-"""Lanes in flight over one model: what the loop carries from step to step.
+"""THE LOOP: lanes in flight over one model, for as long as one likes. Fig. 2 is `Batch.step`.
 
-Each row of the context stands on the canvas row of the same number: what lies outside a block, as
-the model has read it. Rows come and go at block ends only: a lane's next row takes the place of one that is done.
+Every sampler runs in it: greedy ones propose one candidate, whose evaluation is simply the next step's forward;
+look-ahead ones propose several. What fails, fails alone: a row whose logits are not finite, a lane whose sampler
+raises. Only an error of the model itself comes out of `step`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import accumulate
+from typing import NamedTuple, TypeVar
 
 import torch
-from torch import Tensor
 
 from infogain.canvas import Canvas
-from infogain.device import upload
-from infogain.errors import ContractError
-from infogain.lane import Group, Lane
-from infogain.marginals import Deferred, Logits, Marginals, exclude_by_lane
-from infogain.models.denoiser import Denoiser, Past, check_logits
-from infogain.move import FLOATS, Move, Verdict
+from infogain.contexts import Contexts
+from infogain.device import current
+from infogain.errors import InputError
+from infogain.kernels import Spots
+from infogain.lane import Lane
+from infogain.live import LiveLane
+from infogain.marginals import Marginals, exclude_by_lane
+from infogain.models.denoiser import Denoiser, check_logits
 from infogain.options import Plain
 from infogain.provenance import provenance as provenance_of
 from infogain.result import Result
-from infogain.run import Opening, Run
-from infogain.statistics import Spots
-from infogain.trace import StepEvent
-from infogain.vocabulary import Vocabulary
+from infogain.scheduler import Verdict
+from infogain.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors, together
 
-Openings = list[tuple[Run, Opening]]
+Found = TypeVar("Found")
 
 
-def read_back(unread: Sequence[Tensor]) -> list[Verdict]:
-    """The step's one read-back to the host: a few numbers per candidate of every lane."""
-    table = together(unread).cpu().T
-    floats, whole = table[:FLOATS].view(torch.float64).tolist(), table[FLOATS:].tolist()
-    return [Verdict(*numbers) for numbers in zip(*floats, *whole, strict=True)]
+class Left(NamedTuple):
+    """A row that has left: decoded to its end or, where there is an error, as far as it got."""
+
+    lane: int
+    row: int  # its number in the lane
+    result: Result
+    error: Exception | None
 
 
-def together(parts: Sequence[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+class View(NamedTuple):
+    """A row in flight as it stands: of its hypotheses, that of least H̃."""
+
+    lane: int
+    row: int
+    tokens: list[int]  # the mask id where nothing is written yet
+    cost: float  # H̃ so far
 
 
 class Batch:
-    def __init__(self, model: Denoiser, lanes: Sequence[Lane], trace: bool, provenance: Plain | None = None) -> None:
-        self.model, self.provenance = model, provenance or provenance_of(model)
-        aligned = model.attention_block is not None
-        self.width = 0  # of the widest block that opened since the batch was last empty
-        self.runs = [Run(lane, i, aligned, model.device, trace) for i, lane in enumerate(lanes)]
-        self.vocabularies = [model.vocabulary.allowing(lane.recipe.eos_ids) for lane in lanes]
-        self.canvas: Canvas | None = None  # [C, L]
-        self.context: Any = None  # of C rows
-        self.calls = 0
-        self.step = 0
+    """`open` lanes, `step` while anything is `live`, take what has finished by `leave`; rows come and go meanwhile."""
+
+    def __init__(self, model: Denoiser, *, trace: bool = False, provenance: Plain | None = None) -> None:
+        self.model, self.trace = model, trace
+        self.provenance = provenance or provenance_of(model)
+        self.lanes: dict[int, LiveLane] = {}  # by number
+        self.opened = 0  # lanes, over all time
+        self.steps = 0
+        self.contexts = Contexts(model)
+        self._device = current(model.device)
 
     @property
     def live(self) -> bool:
-        return any(run.live for run in self.runs)
+        return any(lane.live for lane in self.lanes.values())
 
-    def admit(self, lane: int, canvas: Canvas, seeds: Sequence[int]) -> None:
-        """More rows for a lane, numbered after those it has. They wait where there is no place for them."""
-        run = self.runs[lane]
-        more = replace(run.lane, canvas=canvas, seeds=seeds)
-        more.check(self.model.vocabulary, self.model.attention_block is not None)
-        run.admit(canvas, more.row_seeds)
+    def open(self, lane: Lane) -> int:
+        """Take in a lane, whose rows are numbered from 0; returns its number. What can be refused is refused here."""
+        lane, block_causal = lane.fitted(self.model.attention_block), self.model.attention_block is not None
+        if block_causal and any(other.lane.recipe.block != lane.recipe.block for other in self.lanes.values()):
+            raise InputError(
+                "lanes of a block-causal model must share one block width: it is the model's attention block."
+            )
+        lane.check(self.model.vocabulary, block_causal)
+        lane.check_memory(self.model.vocabulary.count, self.model.device)
+        number, self.opened = self.opened, self.opened + 1
+        self.lanes[number] = LiveLane(lane, number, self.model, self.trace)
+        return number
+
+    def share(self, lane: Lane) -> tuple[int, range]:
+        """Give rows to the open lane that decodes alike, or open this one; returns the lane's number and the rows'.
+
+        Rows with equal recipes propose and are scored together. Their seeds may differ, for each row has its own.
+        """
+        lane = lane.fitted(self.model.attention_block)
+        for number, other in self.lanes.items():
+            if not other.closed and other.lane.decodes_like(lane):
+                return number, self._admit(number, lane)
+        return self.open(lane), range(lane.rows)
+
+    def admit(self, lane: int, canvas: Canvas, seeds: Sequence[int] | None = None) -> range:
+        """More rows for a lane; returns their numbers. They wait where there is no place for them."""
+        return self._admit(lane, replace(self._lane(lane).lane, canvas=canvas, seeds=seeds))
+
+    def _admit(self, number: int, more: Lane) -> range:
+        lane = self._lane(number)
+        if lane.closed:
+            raise InputError(f"lane {number} is closed and takes no more rows; open another.")
+        more.check(self.model.vocabulary, lane.aligned)
+        return lane.admit(more)
+
+    def cancel(self, lane: int, rows: Collection[int]) -> None:
+        """These rows are forgotten and give no result; others take their places in the next step."""
+        self._lane(lane).cancel(set(rows))
+
+    def close(self, lane: int) -> None:
+        """The lane takes no more rows, and is forgotten when the last of those it has has left."""
+        self._lane(lane).closed = True
+        self._forget()
+
+    def _lane(self, number: int) -> LiveLane:
+        if number not in self.lanes:
+            raise InputError(f"a lane must be open; {number} is not. Open are {sorted(self.lanes) or 'none'}.")
+        return self.lanes[number]
+
+    def _forget(self) -> None:
+        """Closed lanes whose rows have all left go, and so does what the model has read, where nothing is live."""
+        self.lanes = {number: lane for number, lane in self.lanes.items() if not (lane.closed and lane.empty)}
+        if not self.live:
+            self.contexts.clear()
+
+    @torch.inference_mode()
+    def step(self) -> list[StepEvent]:
+        """Fig. 2, one step of every row in flight: sample candidate actions → evaluate them → move to the best."""
+        with self._device:
+            self.open_blocks()
+            live = [lane for lane in self.lanes.values() if lane.z is not None]
+            proposals = self._each(live, self._propose)  # 1 sampling
+            verdicts = read_back(proposals)  #   the step's one read-back
+            steps = self._each(proposals, lambda lane: self._settle(lane, proposals[lane], verdicts[lane]))
+            p = self.evaluate(steps)  # 2 evaluation: one forward for all candidates of all lanes
+            events = self._each(steps, lambda lane: self._transition(lane, steps[lane], p.get(lane)))  # 3 transition
+            self.steps += 1
+        return list(events.values())
+
+    def _each(self, lanes: Iterable[LiveLane], verb: Callable[[LiveLane], Found | None]) -> dict[LiveLane, Found]:
+        """What a verb gives for each lane. Where it raises, the rows the lane has in flight end with that error."""
+        found = {}
+        for lane in lanes:
+            try:
+                result = verb(lane)
+            except Exception as error:
+                lane.end(dict.fromkeys(lane.scheduler.in_flight, error), self.contexts.canvas)
+                continue
+            if result is not None:
+                found[lane] = result
+        return found
 
     def open_blocks(self) -> None:
-        """One prefill for all rows that are read as a whole, after those that go on from what is kept.
+        """Rows at a block's start: the model reads what lies outside it."""
+        lanes = list(self.lanes.values())
+        if any(lane.unsettled for lane in lanes):
+            self.contexts.open_blocks(lanes)
 
-        Either all rows between blocks open theirs or, where every lane holds them back, none.
-        """
-        if all(run.holds for run in self.runs if run.openings):
-            return
-        ways = defaultdict[int | None, Openings](list)
-        for run in self.runs:
-            for way, rows in run.part_openings(self._way):
-                ways[way].append((run, rows))
-        if ways:
-            self._widen(max(run.groups[g].width for each in ways.values() for run, rows in each for g in rows.members))
-        whole = ways.pop(None, None)
-        pasts = [self._past(going) for going in ways.values()]  # before any row of the context goes
-        for going in ways.values():
-            self._open(going, pasts.pop(0))  # and what it holds is let go
-        if whole:
-            self._open(whole, None)
+    def _propose(self, lane: LiveLane) -> Proposal:
+        assert lane.z is not None
+        recipe = lane.lane.recipe
+        return propose(lane.z, recipe.sampler, recipe.schedule, self.model.mask_id, lane.eos_ids, lane.traits.erases)
 
-    def _way(self, group: Group) -> int | None:
-        """How a row that has finished a block opens the next one. None: it is read as a whole.
+    def _settle(self, lane: LiveLane, proposal: Proposal, verdicts: Sequence[Verdict]) -> Step | None:
+        """None where rows fail, whose logits are no distribution: the others propose the same again without them."""
+        if failed := lane.scheduler.judge(verdicts, self.model.vocab_size, f"lane {lane.number}"):
+            lane.end(failed, self.contexts.canvas)
+            return None
+        return settle(proposal, verdicts, lane.scheduler.live)
 
-        Rows of one number go on together from what is kept. Where columns see what comes after them, these are rows
-        of equally wide blocks: beside a wide one, a narrow one would store over columns on its right.
-        """
-        if self.model.attention_block is not None:
-            return 0
-        follows = group.now.start == group.kept + group.width
-        return group.width if follows and group.opened <= self.model.refresh else None
-
-    def _past(self, going: Openings) -> Past:
-        groups = [run.groups[g] for run, rows in going for g in rows.members]
-        row = [rows.row for _, rows in going if rows.row is not None]
-        known = all(run.traits.beam == 1 for run, _ in going)  # a group is one row of the context
-        places = [group.context[0] for group in groups] if known else None
-        return Past(self.context, torch.cat(row), [group.kept for group in groups], places)
-
-    def _open(self, opening: Openings, past: Past | None) -> None:
-        groups = [run.groups[g] for run, rows in opening for g in rows.members]
-        canvas = Canvas.join(*(rows.canvas for _, rows in opening)).fit(max(group.length for group in groups))
-        start = [group.now.start for group in groups]
-        if past:
-            context, logits = self.model.append(canvas, start, self.width, past)
-            first_row = self._make_room()
-        else:
-            first_row = self._make_room()  # what nobody stands on any more goes before there is more
-            context, logits = self.model.prefill(canvas, start, self.width, [g.now.start + g.width for g in groups])
-        if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
-            raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
-        self._check(logits, [len(groups), self.width])
-        p = Marginals.of(*self._excluded(logits, [(run, len(rows.members)) for run, rows in opening]))
-        if first_row:
-            assert self.canvas is not None
-            self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
-        else:
-            self.context, self.canvas = context, canvas
-        for group in groups:
-            kept = group.kept if past else None
-            group.columns = self.model.columns(group.length, group.now.start, group.width, kept)
-            if not past:
-                group.opened = 1
-        seen = 0
-        for run, rows in opening:
-            count = len(rows.members)
-            own = groups[seen : seen + count]
-            run.count((g.number, g.columns[0]) for g in own)
-            run.open_blocks(rows, p[seen : seen + count], first_row + seen)
-            seen += count
-
-    def propose(self) -> list[tuple[Run, Move]]:
-        """Every lane's candidates, distinct ones only; ends with the step's one read-back."""
-        moves = [(run, run.propose()) for run in self.runs if run.z is not None]
-        verdicts = read_back([move.unread for _, move in moves])
-        for run, move in moves:
-            count = len(move.unread)
-            run.settle(move, verdicts[:count])
-            verdicts = verdicts[count:]
-        return moves
-
-    def evaluate(self, moves: Sequence[tuple[Run, Move]]) -> None:
-        """One forward for all candidates of all lanes, except those that finish their block."""
-        going = [(run, move) for run, move in moves if move.going]
+    def evaluate(self, steps: Mapping[LiveLane, Step]) -> dict[LiveLane, Marginals]:
+        """What the model believes after each candidate, except after those that finish their block."""
+        going = {lane: step for lane, step in steps.items() if step.unfinished}
         if not going:
-            return
-        tokens, masked, row = (
-            together([getattr(move.ahead, name) for _, move in going]) for name in ("tokens", "masked", "row")
+            return {}
+        drafts = [step.to_evaluate for step in going.values()]
+        tokens, masked, row = (together([getattr(d, name) for d in drafts]) for name in ("tokens", "masked", "row"))
+        most = max(max(step.unfinished_per_attempt.values()) for step in going.values())
+        masks = [sum(step.verdicts[m].left for m in step.unfinished) for step in going.values()]
+        spots = Spots(masked, sum(masks))
+        logits = self.model.at_masks(tokens, spots, self.contexts.context, row, most)
+        check_logits(logits, [spots.count, self.model.vocabulary.count])
+        self.contexts.calls += 1
+        vocabularies = [(lane.vocabulary, count) for lane, count in zip(going, masks, strict=True)]
+        p = Marginals.at(spots, *exclude_by_lane(logits, vocabularies))
+        counts = [len(step.unfinished) for step in going.values()]
+        return {lane: p[end - n : end] for lane, n, end in zip(going, counts, accumulate(counts), strict=True)}
+
+    def _transition(self, lane: LiveLane, step: Step, p: Marginals | None) -> StepEvent:
+        """Keep the best candidates of each attempt; hypotheses that have finished their block are parked."""
+        scheduler, rows = lane.scheduler, lane.scheduler.live
+        worth = score(step, lane.lane.recipe.sampler, p)
+        z, live, kept = survivors(step, worth, p, lane.traits)
+        ended = lane.ended(step, self.contexts.canvas) if step.finishing else None
+        # What a sampler or a caller's function can break has been done: from here on the lane changes.
+        scheduler.count((a, a.columns[1] * count) for a, count in step.unfinished_per_attempt.items())
+        scheduler.advance(step.left, live)
+        lane.z = lane.with_places(z, live) if z and lane.traits.beam > 1 else z
+        if ended:
+            lane.end_blocks(*ended)
+            lane.fill()
+        event = StepEvent(
+            lane=lane.number,
+            step=self.steps,
+            z=step.z,
+            prompt=[attempt.request.row for attempt in rows],
+            copy=[attempt.copy for attempt in rows],
+            a=step.a,
+            score=worth,
+            cost=step.draft.cost,
+            kept=kept,
+            done=scheduler.done,
+            total=scheduler.masks,
         )
-        most = max(max(move.rivals.values()) for _, move in going)
-        masks = [(run, sum(run.groups[g].left * n for g, n in move.rivals.items())) for run, move in going]
-        spots = Spots(masked, sum(count for _, count in masks))
-        logits = self.model.at_masks(tokens, spots, self.context, row, most)
-        self._check(logits, [spots.count])
-        p = Marginals.at(spots, *self._excluded(logits, masks))
-        seen = 0
-        for run, move in going:
-            run.count((g, run.groups[g].columns[1] * rivals) for g, rivals in move.rivals.items())
-            move.p = p[seen : seen + len(move.going)]
-            seen += len(move.going)
+        if lane.trace:
+            lane.trace.unread.append(event.compact())
+        return event
 
-    def transition(self, moves: Sequence[tuple[Run, Move]]) -> list[StepEvent]:
-        """Every lane moves to the best of its candidates."""
-        assert self.canvas is not None
-        self.step += 1
-        return [run.transition(move, self.canvas, self.step - 1) for run, move in moves]
+    @torch.inference_mode()
+    def leave(self) -> list[Left]:
+        """The rows that have finished, or failed. They are forgotten here."""
+        left = [
+            Left(lane.number, row, self._signed(result), error)
+            for lane in self.lanes.values()
+            for row, result, error in lane.leave(self.contexts.calls)
+        ]
+        self._forget()
+        return left
 
-    def leave(self) -> Iterator[tuple[int, int, Result]]:
-        """The rows that have finished: lane, number there, and its Result. They are forgotten here."""
-        for run in self.runs:
-            for prompt, result in run.queue.leave(self.calls):
-                yield run.index, prompt, self._signed(result)
+    def break_off(self) -> None:
+        """What is in flight counts as finished, as far as it got."""
+        for lane in self.lanes.values():
+            lane.end(dict.fromkeys(lane.scheduler.in_flight), self.contexts.canvas)
 
-    def park(self) -> None:
-        """Decoding has broken off: what is in flight counts as finished, as far as it got."""
-        for run in self.runs:
-            run.park(self.canvas)
-
+    @torch.inference_mode()
     def results(self) -> list[Result]:
-        """Of every lane all rows that have not left."""
-        self.park()
-        return [self._signed(run.queue.result(self.calls)) for run in self.runs]
+        """Of every lane all rows that have not left; decoding ends here."""
+        self.break_off()
+        return [self._signed(lane.result(self.contexts.calls)) for lane in self.lanes.values()]
+
+    @property
+    def errors(self) -> list[Exception]:
+        """Why rows that have not left yet have failed."""
+        return [r.error for lane in self.lanes.values() for r in lane.scheduler.finished if r.error is not None]
+
+    @torch.inference_mode()
+    def snapshot(self) -> list[View]:
+        """Every row in flight as it stands. Reads back once, all rows together."""
+        found = [(lane, p) for lane in self.lanes.values() for p in lane.in_flight(self.contexts.canvas)]
+        if not found:
+            return []
+        tokens = Canvas.join(*(parked.canvas for _, parked in found)).tokens
+        cost = torch.cat([parked.cost for _, parked in found]).view(torch.int64)
+        table = torch.cat([cost[:, None], tokens], 1).cpu()
+        costs, rows = table[:, 0].contiguous().view(torch.float64).tolist(), table[:, 1:].tolist()
+        best: dict[tuple[int, int], View] = {}
+        owners = ((lane.number, attempt.request) for lane, parked in found for attempt in parked.attempts)
+        for (lane, request), least, row in zip(owners, costs, rows, strict=True):
+            view = View(lane, request.row, row[: request.length], least)
+            best[view[:2]] = min(best.get(view[:2], view), view, key=lambda one: one.cost)
+        return list(best.values())
 
     def _signed(self, result: Result) -> Result:
         """A result that says which model it comes from, and so does its trace."""
         if result.trace:
             result.trace.provenance = self.provenance
         return replace(result, provenance=self.provenance)
-
-    def _excluded(self, logits: Logits, lanes: Sequence[tuple[Run, int]]) -> tuple[Logits, Vocabulary]:
-        """Logits of these lanes, so many rows each, and the vocabulary to read them with."""
-        return exclude_by_lane(logits, [(self.vocabularies[run.index], rows) for run, rows in lanes])
-
-    def _check(self, logits: Tensor | Deferred, shape: list[int]) -> None:
-        """Counts the call, and makes sure of what came back."""
-        self.calls += 1
-        check_logits(logits, [*shape, self.model.vocabulary.count])
-
-    def _widen(self, widest: int) -> None:
-        """Make room for the widest block that opens; a batch that is empty takes just its width."""
-        live = [run for run in self.runs if run.z is not None]
-        if live and widest > self.width:
-            assert self.canvas is not None
-            for run in live:
-                run.widen(self.canvas, widest)
-        self.width = max(widest, self.width) if live else widest
-
-    def _make_room(self) -> int:
-        """Drop context rows that no live group stands on; returns how many stay."""
-        groups = [run.groups[g] for run in self.runs for g in dict.fromkeys(run.members)]
-        stay = sorted(row for group in groups for row in group.context)
-        if not stay:
-            self.context = None
-            return 0
-        assert self.canvas is not None
-        if len(stay) < len(self.canvas.length):
-            self.context = self.context.take(stay)
-            self.canvas = self.canvas.take(upload(stay, self.model.device))
-            moved = {old: new for new, old in enumerate(stay)}
-            renumber = upload([moved.get(old, 0) for old in range(stay[-1] + 1)], self.model.device)
-            for group in groups:
-                group.context = [moved[row] for row in group.context]
-            for run in self.runs:
-                if run.z is not None:
-                    run.z = replace(run.z, row=renumber[run.z.row])
-        return len(stay)

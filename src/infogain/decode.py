@@ -1,7 +1,6 @@
-"""THE LOOP. Fig. 2: sample candidate actions → evaluate them in one batched forward → move to the best.
+"""Fill a canvas: `decode` for one recipe, `decode_lanes` for several at once, `decode_stream` row by row.
 
-Every sampler runs in it: greedy ones propose one candidate, whose evaluation is simply the next
-step's forward; look-ahead ones propose several. The host reads one small tensor back per step.
+All three open lanes in a `Batch`, whose `step` is the loop, and call it until every row is done.
 """
 
 from __future__ import annotations
@@ -9,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import torch
-
-from infogain.batch import Batch
+from infogain.batch import Batch, Left
 from infogain.canvas import Canvas
-from infogain.device import current
 from infogain.errors import InfoGainError, InputError
 from infogain.lane import Lane
 from infogain.models.denoiser import Denoiser, adapt
 from infogain.resolve import Given, as_recipe
 from infogain.result import Result
+from infogain.step import StepEvent
 from infogain.text import TextModel
-from infogain.trace import StepEvent
 
 Observer = Callable[[StepEvent], None]
 
@@ -62,7 +58,6 @@ def decode(
     return decode_lanes(model, [Lane(canvas, recipe, seeds)], observe=observe, trace=trace)[0]
 
 
-@torch.inference_mode()
 def decode_lanes(
     model: Denoiser | TextModel, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
 ) -> list[Result]:
@@ -72,46 +67,48 @@ def decode_lanes(
     """
     batch = _begin(model, lanes, trace)
     try:
-        for _ in _steps(batch, observe):
-            pass
+        while batch.live:
+            _step(batch, observe)
+            for error in batch.errors:
+                raise error
     except InfoGainError as error:
         error.partial = batch.results()
         raise
     return batch.results()
 
 
-@torch.inference_mode()
 def decode_stream(
     model: Denoiser | TextModel, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
 ) -> Iterator[tuple[int, int, Result]]:
-    """The same, and every row comes out as soon as it is done: its lane, its number there, and a Result of its own.
+    """Decode lanes so that every row comes out as soon as it is done: its lane, its number there, and its Result.
 
     With `Lane.at_once` the next row that waits takes its place. What has come out is not kept. If decoding breaks
     off, the error's `partial` holds the same for every row in flight, as far as it got.
     """
     batch = _begin(model, lanes, trace)
+    failed: list[Left] = []
     try:
-        yield from batch.leave()  # rows without masks
-        for _ in _steps(batch, observe):
-            yield from batch.leave()
+        while True:
+            for left in batch.leave():
+                if left.error is None:
+                    yield left[:3]
+                else:
+                    failed.append(left)
+            for error in (left.error for left in failed if left.error):
+                raise error
+            if not batch.live:
+                return
+            _step(batch, observe)
     except InfoGainError as error:
-        batch.park()
-        error.partial = list(batch.leave())
+        batch.break_off()
+        error.partial = [left[:3] for left in (*failed, *batch.leave())]
         raise
 
 
-def _steps(batch: Batch, observe: Observer | None) -> Iterator[None]:
-    """Fig. 2, until every row is done; pauses after each step."""
-    while batch.live:
-        with current(batch.model.device):
-            batch.open_blocks()  # rows at a block's start: the model reads what lies outside it
-            moves = batch.propose()  # 1 sampling
-            batch.evaluate(moves)  # 2 evaluation: one forward for all candidates of all lanes
-            events = batch.transition(moves)  # 3 transition
-        for event in events:
-            if observe:
-                observe(event)
-        yield
+def _step(batch: Batch, observe: Observer | None) -> None:
+    for event in batch.step():
+        if observe:
+            observe(event)
 
 
 def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:
@@ -122,12 +119,9 @@ def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> B
         raise InputError("decoding takes lanes of a Canvas and a Recipe; make one with Canvas.from_prompts or .infill.")
     if not lanes:
         raise InputError("decoding needs at least one lane; got none.")
-    lanes = [lane.fitted(model.attention_block) for lane in lanes]
-    if model.attention_block and len({lane.recipe.block for lane in lanes}) > 1:
-        raise InputError("lanes of a block-causal model must share one block width: it is the model's attention block.")
+    batch = Batch(model, trace=trace, provenance=named.provenance if named else None)
     for lane in lanes:
-        lane.check(model.vocabulary, model.attention_block is not None)
         if named:
             lane.recipe.sampler.check_tokenizer(named.tokenizer)
-        lane.check_memory(model.vocabulary.count, model.device)
-    return Batch(model, lanes, trace, named.provenance if named else None)
+        batch.open(lane)
+    return batch

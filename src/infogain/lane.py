@@ -1,28 +1,25 @@
 """A lane: rows that are decoded with one recipe. Lanes share the model's forwards and nothing else.
 
-A prompt's hypotheses form a group and compete for its places; independent copies of a prompt
-(best-of-N) are groups of their own. Groups move through their blocks at their own pace, and a row
-that waits takes the place of one that has finished.
+A row's hypotheses compete for its places; independent copies of a row (best-of-N) are attempts of their own. Attempts
+move through their blocks at their own pace, and a row that waits takes the place of one that has finished.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import torch
 
 from infogain import noise
-from infogain.canvas import Canvas, split_blocks
+from infogain.canvas import Canvas
 from infogain.capacity import check_fits
 from infogain.errors import InputError, OptionError
 from infogain.recipe import Recipe
 from infogain.vocabulary import Vocabulary
 
-COPY_BYTES = 1000  # on the host, of a group
+COPY_BYTES = 1000  # on the host, of an attempt
 COLUMN_BYTES = 64  # of a candidate: a token, its noise, a key and a rank, and what sorting them takes
 LOGIT_BYTES = 12  # in float32, of logits, probabilities and their sums
 
@@ -46,6 +43,11 @@ class Lane:
     def fitted(self, attention_block: int | None) -> Lane:
         """A lane whose block is a number: what the recipe leaves open is the model's own width, or 0 for one block."""
         return replace(self, recipe=replace(self.recipe, block=self.recipe.block or attention_block or 0))
+
+    def decodes_like(self, other: Lane) -> bool:
+        """Whether rows of both can share a lane: all is equal but the rows and their seeds."""
+        ours, theirs = (replace(lane.recipe, seed=0) for lane in (self, other))
+        return ours == theirs and self.stop == other.stop and self.at_once == other.at_once
 
     def check(self, vocabulary: Vocabulary, block_causal: bool) -> None:
         """Refuse what cannot be decoded, before any work is done."""
@@ -100,74 +102,3 @@ class Lane:
         which = f"of {rows} prompt{'s' if rows > 1 else ''} in flight,"
         check_fits(f"n, candidates or copies {which}", count, each, each + held, device)
         check_fits(f"width, hypotheses {which}", traits.beam, count * each, count * (each + held), device)
-
-
-class Block(NamedTuple):
-    start: int
-    masks: int
-    steps: int
-
-
-@dataclass
-class Group:
-    """Hypotheses that compete. What the host must know of them without asking the device."""
-
-    number: int  # among all groups of the lane
-    prompt: int
-    copy: int
-    seed: int
-    length: int  # columns of its row
-    width: int  # of its blocks
-    blocks: deque[Block]  # still to come
-    now: Block = Block(0, 0, 0)
-    columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
-    kept: int = 0  # where the block before began
-    opened: int = 0  # blocks since the row was last read as a whole, the present one included
-    filled: int = 0  # masks of the present block
-    steps: int = 0  # taken, over all blocks
-    context: list[int] = field(default_factory=list)  # rows of the context its hypotheses stand on
-
-    @property
-    def left(self) -> int:
-        """Masks of the present block that no step has filled."""
-        return self.now.masks - self.filled
-
-    def next_block(self) -> None:
-        self.kept = self.now.start
-        self.now, self.filled = self.blocks.popleft(), 0
-        self.opened += 1
-
-    def stop(self) -> int:
-        """An EOS in the present block: what lies right of it is skipped. Returns the masks skipped."""
-        skipped = [block for block in self.blocks if block.start > self.now.start]
-        self.blocks = deque(block for block in self.blocks if block.start < self.now.start)
-        return sum(block.masks for block in skipped)
-
-
-def make_groups(recipe: Recipe, prompt: int, masked: list[bool], seeds: list[int], aligned: bool) -> list[Group]:
-    """One row's groups, one for each seed.
-
-    A block is the recipe's, but no wider than what lies between the row's first mask and its last. Where the model's
-    attention is block-causal (`aligned`), it is exactly the recipe's.
-    """
-    span = max(1, _span(masked))
-    width = recipe.block if aligned and recipe.block else min(recipe.block or span, span)
-    masks = split_blocks(masked, width, aligned)
-    steps = recipe.schedule.allot(list(masks.values()))
-    blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
-    groups = []
-    for copy, seed in enumerate(seeds):
-        queue = deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed))
-        groups.append(Group(prompt * len(seeds) + copy, prompt, copy, seed, len(masked), width, queue))
-    return groups
-
-
-def _shuffled(blocks: list[Block], seed: int) -> list[Block]:
-    starts = torch.tensor([block.start for block in blocks], dtype=torch.int64)
-    order = noise.uniform(torch.tensor(seed), noise.ORDER, starts).argsort()
-    return [blocks[i] for i in order.tolist()]
-
-
-def _span(masked: list[bool]) -> int:
-    """Columns from the first mask to the last."""
-    return len(masked) - masked.index(True) - masked[::-1].index(True) if any(masked) else 0

@@ -12,10 +12,11 @@ from typing import TypeVar, cast
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from infogain import kernels
-from infogain.kernels import Statistics, at_least_float32
-from infogain.statistics import Spots, exclude, statistics
+from infogain.device import remembered, upload
+from infogain.kernels import Spots, Statistics, at_least_float32
 from infogain.vocabulary import Vocabulary
 
 
@@ -70,7 +71,7 @@ class Marginals:
         logits = replace(logits, head=lambda x: exclude(head(x), vocabulary))
         parts = [statistics(part, vocabulary) for part in logits.parts()]
         found = Statistics(*(torch.cat(x) for x in zip(*parts, strict=True)))
-        return cls(logits, spots.place, spots.spread(found), vocabulary)
+        return cls(logits, spots.place, kernels.spread(found, spots.masked, spots.place), vocabulary)
 
     @property
     def log_z(self) -> Tensor:
@@ -114,6 +115,16 @@ class Marginals:
             return Marginals(self.rows, place, found, self.vocabulary)
         return Marginals(self.rows[place.flatten()], None, found, self.vocabulary)
 
+    def fit(self, width: int) -> Marginals:
+        """The first `width` columns of each hypothesis. Columns that are added say nothing that holds."""
+        rows, columns = self.argmax.shape
+        place = self.place
+        if place is None:
+            place = torch.arange(rows * columns, device=self.argmax.device).view(rows, columns)
+        more = (0, width - columns)
+        found = Statistics(pad(self.found.numbers, (0, 0, *more)), pad(self.argmax, more))
+        return Marginals(self.rows, pad(place, more), found, self.vocabulary)
+
     def join(self, other: Marginals) -> Marginals:
         """These hypotheses, followed by others."""
         found = Statistics(*(torch.cat(pair) for pair in zip(self.found, other.found, strict=True)))
@@ -154,6 +165,34 @@ class Marginals:
         log_q = at_least_float32(other.logits) - other.log_z[..., None]
         terms = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * (log_p - log_q))
         return terms.sum(-1).clamp(min=0)  # rounding can dip below zero
+
+
+def statistics(logits: Tensor, vocabulary: Vocabulary, spots: Spots | None = None) -> Statistics:
+    """Of each row [X, V], or of the columns that these masks stand in. What is not predicted is struck out, in place.
+
+    So is the mask: it is a state of the canvas, and left in, it would take probability from real tokens and could be
+    committed. The likeliest token is an id of the whole vocabulary.
+    """
+    _rule_out(logits, vocabulary)
+    columns = () if spots is None else (spots.masked, spots.place)
+    found = kernels.statistics(logits, vocabulary.mask_column, *columns)
+    return found._replace(argmax=found.argmax + vocabulary.first) if vocabulary.first else found
+
+
+def exclude(logits: Tensor, vocabulary: Vocabulary) -> Tensor:
+    """Strike out of logits [..., V] the mask and what else is not predicted, in place."""
+    return _rule_out(kernels.strike(logits, vocabulary.mask_column), vocabulary)
+
+
+def _rule_out(logits: Tensor, vocabulary: Vocabulary) -> Tensor:
+    if vocabulary.excluded:
+        logits.index_fill_(-1, _columns(vocabulary.excluded, logits.device), -torch.inf)
+    return logits
+
+
+@remembered
+def _columns(columns: tuple[int, ...], device: torch.device) -> Tensor:
+    return upload(columns, device)
 
 
 def exclude_by_lane(logits: Logits, lanes: Sequence[tuple[Vocabulary, int]]) -> tuple[Logits, Vocabulary]:

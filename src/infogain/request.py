@@ -1,51 +1,109 @@
-"""A row on its way through a lane: what the host keeps of it from the moment it asks to its result."""
+"""A row on its way through a lane: what the host knows of it from the moment it is admitted to its result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from infogain import noise
-from infogain.canvas import PAD, Canvas
+from infogain.canvas import Canvas, split_blocks
 from infogain.device import upload
-from infogain.lane import Group, make_groups
 from infogain.recipe import Recipe
-from infogain.result import Result
-from infogain.trace import Step, Trace
+from infogain.trace import TraceStep
 
 
-class Finished(NamedTuple):
-    """A hypothesis that has left."""
-
-    canvas: Canvas  # [1]
-    cost: Tensor  # []
-    complete: bool  # False: set aside when decoding broke off
+class Block(NamedTuple):
+    start: int
+    masks: int
+    steps: int  # that the schedule allots to it
 
 
-@dataclass
+@dataclass(eq=False)
 class Request:
-    prompt: int  # its number in the lane
+    """One row that somebody asked for, with all its attempts."""
+
+    row: int  # its number in the lane
     canvas: Canvas  # [1] as it came, on the host
     seed: int
-    groups: list[Group]  # its independent copies
-    going: int  # of them, those not finished
+    recipe: Recipe
+    length: int
+    attempts: list[Attempt] = field(default_factory=list)  # those that are not finished
     forwards: int = 0
     token_forwards: int = 0
-    finished: list[Finished] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)  # of its trace, as far as they are read
-
-    @property
-    def length(self) -> int:
-        return self.groups[0].length
+    finished: list[Parked] = field(default_factory=list)  # hypotheses that have left, one each
+    steps: list[TraceStep] = field(default_factory=list)  # of its trace, as far as they are read
+    error: Exception | None = None  # why it was not decoded to its end
 
     @property
     def masks(self) -> int:
-        """To be filled, in all its copies."""
-        return sum(block.masks for group in self.groups for block in group.blocks)
+        """Masks that are still to be filled, in all attempts."""
+        return sum(attempt.left + sum(block.masks for block in attempt.blocks) for attempt in self.attempts)
+
+
+@dataclass(eq=False)
+class Attempt:
+    """One independent decode of a request; its hypotheses compete. All of it is known without asking the device."""
+
+    number: int  # among all attempts of the lane
+    copy: int  # among those of its request
+    request: Request
+    seed: int
+    width: int  # of its blocks
+    blocks: deque[Block]  # still to come
+    now: Block = Block(0, 0, 0)
+    left: int = 0  # masks of the present block
+    steps_here: int = 0  # steps taken in the present block
+    steps_taken: int = 0  # in all blocks
+    previous_start: int = 0  # where the block before began
+    opened: int = 0  # blocks since the row was last read as a whole, the present one included
+    columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
+    context: list[int] = field(default_factory=list)  # rows of the context that its hypotheses stand on
+
+    def next_block(self) -> None:
+        self.previous_start = self.now.start
+        self.now = self.blocks.popleft()
+        self.left, self.steps_here = self.now.masks, 0
+        self.opened += 1
+
+    def stop(self) -> int:
+        """The text ends in the present block, so the blocks right of it are skipped. Returns their masks."""
+        skipped = [block for block in self.blocks if block.start > self.now.start]
+        self.blocks = deque(block for block in self.blocks if block.start < self.now.start)
+        return sum(block.masks for block in skipped)
+
+
+@dataclass(frozen=True, eq=False)
+class Parked:
+    """Hypotheses between two blocks, or after their last."""
+
+    canvas: Canvas  # [H]
+    attempts: list[Attempt]  # of each hypothesis
+    cost: Tensor  # [H]
+    row: Tensor | None = None  # [H] the context row of the block each has finished; None: there was none
+    complete: bool = True  # False: decoding broke off before the text was whole
+
+    def of_rows(self, rows: Collection[int], inside: bool = True) -> list[int]:
+        """The hypotheses of these rows or, not `inside`, of all others."""
+        return [h for h, attempt in enumerate(self.attempts) if (attempt.request.row in rows) == inside]
+
+    def take(self, hypotheses: Sequence[int]) -> Parked:
+        if len(hypotheses) == len(self.attempts):
+            return self
+        index = upload(hypotheses, self.cost.device)
+        row = None if self.row is None else self.row[index]
+        attempts = [self.attempts[h] for h in hypotheses]
+        return replace(self, canvas=self.canvas.take(index), attempts=attempts, cost=self.cost[index], row=row)
+
+    def hand_over(self, complete: bool = True) -> None:
+        """These hypotheses are finished, or set aside where decoding breaks off: each goes to its request."""
+        for h, attempt in enumerate(self.attempts):
+            one = slice(h, h + 1)
+            attempt.request.finished.append(Parked(self.canvas.take(one), [], self.cost[one], complete=complete))
 
 
 def make_requests(recipe: Recipe, canvas: Canvas, seeds: Sequence[int], first: int, aligned: bool) -> list[Request]:
@@ -54,47 +112,43 @@ def make_requests(recipe: Recipe, canvas: Canvas, seeds: Sequence[int], first: i
     forked = noise.fork(torch.tensor(seeds)[:, None], noise.COPY, copies).tolist()  # [P, copies]
     masked, lengths = canvas.masked, canvas.length.tolist()
     requests = []
-    for i, (seed, own) in enumerate(zip(seeds, forked, strict=True)):
-        groups = make_groups(recipe, first + i, masked[i, : lengths[i]].tolist(), own, aligned)
-        requests.append(Request(first + i, canvas.take(slice(i, i + 1)), seed, groups, going=len(groups)))
+    for i, (seed, own, length) in enumerate(zip(seeds, forked, lengths, strict=True)):
+        request = Request(first + i, canvas.take(slice(i, i + 1)), seed, recipe, length)
+        request.attempts = make_attempts(request, masked[i, :length].tolist(), own, aligned)
+        requests.append(request)
     return requests
 
 
-def read(requests: Sequence[Request], recipe: Recipe, device: torch.device, calls: int, trace: Trace | None) -> Result:
-    """What became of these rows: of each the finished hypothesis of least H̃.
+def make_attempts(request: Request, masked: list[bool], seeds: list[int], aligned: bool) -> list[Attempt]:
+    """A row's attempts, one for each seed.
 
-    Less than a millionth of a nat is a tie, to the first. A row that never began is as it came.
+    A block is the recipe's, but no wider than what lies between the row's first mask and its last. Where the model's
+    attention is block-causal (`aligned`), it is exactly the recipe's.
     """
-    began = Canvas.join(*(request.canvas for request in requests)).to(device)
-    for i, request in enumerate(requests):
-        if not request.finished:
-            nothing = torch.zeros((), dtype=torch.float64, device=device)
-            request.finished.append(Finished(began.take(slice(i, i + 1)), nothing, complete=False))
-    costs = iter(torch.stack([h.cost for request in requests for h in request.finished]).tolist())
-    best = [
-        min(zip(request.finished, costs, strict=False), key=lambda one: (not one[0].complete, round(one[1], 6)))
-        for request in requests
+    recipe, span = request.recipe, max(1, _span(masked))
+    width = recipe.block if aligned and recipe.block else min(recipe.block or span, span)
+    masks = split_blocks(masked, width, aligned)
+    steps = recipe.schedule.allot(list(masks.values()))
+    blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
+    return [
+        Attempt(
+            number=request.row * len(seeds) + copy,
+            copy=copy,
+            request=request,
+            seed=seed,
+            width=width,
+            blocks=deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed)),
+        )
+        for copy, seed in enumerate(seeds)
     ]
-    columns = began.tokens.shape[1]
-    canvas = Canvas.join(*(h.canvas.fit(columns) for h, _ in best))
-    generated = began.masked
-    masked = generated & (canvas.tokens == canvas.mask_id)
-    skipped = masked & upload([h.complete for h, _ in best], device).bool()[:, None]
-    result = Result(
-        tokens=torch.where(skipped, (*(recipe.eos_ids or ()), PAD)[0], canvas.tokens),
-        length=began.length,
-        generated=generated,
-        skipped=skipped,
-        revealed=canvas.revealed,
-        cumulative_entropy=torch.tensor([cost for _, cost in best], dtype=torch.float64),
-        forwards=torch.tensor([request.forwards for request in requests]),
-        token_forwards=torch.tensor([request.token_forwards for request in requests]),
-        committed=(generated & ~masked).sum(-1),
-        calls=calls,
-        seeds=[request.seed for request in requests],
-        recipe=recipe.plain(),
-        trace=trace,
-    )
-    if trace:
-        trace.rows = result.rows()
-    return result
+
+
+def _shuffled(blocks: list[Block], seed: int) -> list[Block]:
+    starts = torch.tensor([block.start for block in blocks], dtype=torch.int64)
+    order = noise.uniform(torch.tensor(seed), noise.ORDER, starts).argsort()
+    return [blocks[i] for i in order.tolist()]
+
+
+def _span(masked: list[bool]) -> int:
+    """Columns from the first mask to the last."""
+    return len(masked) - masked.index(True) - masked[::-1].index(True) if any(masked) else 0

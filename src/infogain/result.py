@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from infogain.canvas import PAD, Canvas
+from infogain.device import upload
 from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.request import Parked, Request
 from infogain.trace import Trace
 
 
@@ -62,3 +68,44 @@ class Result:
         """One JSON file with the recipe, the rows and their costs."""
         text = json.dumps(self.plain(), ensure_ascii=False, indent=1) + "\n"
         Path(path).write_text(text, encoding="utf-8")
+
+
+def collect(
+    requests: Sequence[Request], recipe: Recipe, device: torch.device, calls: int, trace: Trace | None
+) -> Result:
+    """What became of these rows: of each the finished hypothesis of least H̃.
+
+    Less than a millionth of a nat is a tie, to the first. A row that never began is as it came.
+    """
+    began = Canvas.join(*(request.canvas for request in requests)).to(device)
+    nothing = torch.zeros(1, dtype=torch.float64, device=device)
+    found = [
+        request.finished or [Parked(began.take(slice(i, i + 1)), [], nothing, complete=False)]
+        for i, request in enumerate(requests)
+    ]
+    costs = iter(torch.cat([h.cost for each in found for h in each]).tolist())
+    best = [
+        min(zip(each, costs, strict=False), key=lambda one: (not one[0].complete, round(one[1], 6))) for each in found
+    ]
+    canvas = Canvas.join(*(h.canvas.fit(began.tokens.shape[1]) for h, _ in best))
+    generated = began.masked
+    masked = generated & (canvas.tokens == canvas.mask_id)
+    skipped = masked & upload([h.complete for h, _ in best], device).bool()[:, None]
+    result = Result(
+        tokens=torch.where(skipped, (*(recipe.eos_ids or ()), PAD)[0], canvas.tokens),
+        length=began.length,
+        generated=generated,
+        skipped=skipped,
+        revealed=canvas.revealed,
+        cumulative_entropy=torch.tensor([cost for _, cost in best], dtype=torch.float64),
+        forwards=torch.tensor([request.forwards for request in requests]),
+        token_forwards=torch.tensor([request.token_forwards for request in requests]),
+        committed=(generated & ~masked).sum(-1),
+        calls=calls,
+        seeds=[request.seed for request in requests],
+        recipe=recipe.plain(),
+        trace=trace,
+    )
+    if trace:
+        trace.rows = result.rows()
+    return result

@@ -6,9 +6,9 @@ hypothesis, L canvas columns, W block width, V vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -32,72 +32,91 @@ def total(x: Tensor) -> Tensor:
     return x.cumsum(-1)[..., -1]
 
 
+LINES = ("row", "attempt", "start", "steps", "total", "seed", "step", "taken", "left")  # of a Draft's table
+SEED, STEP, TAKEN, LEFT = (LINES.index(name) for name in ("seed", "step", "taken", "left"))
+
+
 @dataclass(frozen=True)
 class Draft:
     """Canvases of R hypotheses, each in its own active block, that no model has looked at yet."""
 
-    row: Tensor  # [R] the context row that holds what lies outside the block
-    group: Tensor  # [R] hypotheses of one group compete for its places
-    start: Tensor  # [R] first canvas column of the block
-    step: Tensor  # [R] steps already taken in this block
-    taken: Tensor  # [R] steps already taken in all blocks
-    steps: Tensor  # [R] steps the schedule allots to this block
-    total: Tensor  # [R] masks the block began with
+    table: Tensor  # [9, R] whole numbers, a line of each kind: what a step does to them is one operation, not nine
     cost: Tensor  # [R] H̃ so far (Eq. 2), over all blocks
-    seed: Tensor  # [R]
     tokens: Tensor  # [R, W]
     masked: Tensor  # [R, W]
     revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
 
-    @staticmethod
-    def of(table: Tensor, cost: Tensor, tokens: Tensor, masked: Tensor, revealed: Tensor) -> Draft:
-        """From the table that holds all the others."""
-        numbers = dict(zip(TABLE, table.unbind(), strict=True))
-        return _knowing(Draft, table=table, **numbers, cost=cost, tokens=tokens, masked=masked, revealed=revealed)
-
     @cached_property
+    def _line(self) -> tuple[Tensor, ...]:
+        return self.table.unbind()
+
+    @property
+    def row(self) -> Tensor:
+        """The context row that holds what lies outside the block. [R], as all that follow"""
+        return self._line[0]
+
+    @property
+    def attempt(self) -> Tensor:
+        """Whose it is: the hypotheses of one attempt compete for its places."""
+        return self._line[1]
+
+    @property
+    def start(self) -> Tensor:
+        """First canvas column of the block."""
+        return self._line[2]
+
+    @property
+    def steps(self) -> Tensor:
+        """Steps that the schedule allots to this block."""
+        return self._line[3]
+
+    @property
+    def total(self) -> Tensor:
+        """Masks that the block began with."""
+        return self._line[4]
+
+    @property
+    def seed(self) -> Tensor:
+        """What its noise is a function of."""
+        return self._line[SEED]
+
+    @property
+    def step(self) -> Tensor:
+        """Steps already taken in this block."""
+        return self._line[STEP]
+
+    @property
+    def taken(self) -> Tensor:
+        """Steps already taken in all blocks."""
+        return self._line[TAKEN]
+
+    @property
     def left(self) -> Tensor:
-        """Masks left in each block. [R]"""
-        return self.masked.sum(-1)
-
-    @cached_property
-    def table(self) -> Tensor:
-        """All that is one whole number per hypothesis: what a step does to them is one operation, not nine. [9, R]"""
-        return torch.stack([getattr(self, name) for name in TABLE])
+        """Masks left in the block."""
+        return self._line[LEFT]
 
     @cached_property
     def column(self) -> Tensor:
         """Canvas column of each block column. [R, W]"""
         return self.start[:, None] + counting(self.tokens.shape[1], self.tokens.device)
 
+    def with_line(self: D, name: str, values: Tensor) -> D:
+        """A copy with other numbers in one line of the table."""
+        table = self.table.clone()
+        table[LINES.index(name)] = values
+        return replace(self, table=table)
+
     def draft(self, index: Index, cost: Tensor | None = None) -> Draft:
         """The canvases of these rows; the cost of all may be another."""
         cost = self.cost if cost is None else cost
         if index is ALL:
-            return _knowing(Draft, **self._canvas | {"cost": cost})
+            return Draft(self.table, cost, self.tokens, self.masked, self.revealed)
         table = self.table[:, index] if isinstance(index, slice) else self.table.index_select(1, index)
-        return Draft.of(table, cost[index], self.tokens[index], self.masked[index], self.revealed[index])
+        return Draft(table, cost[index], self.tokens[index], self.masked[index], self.revealed[index])
 
     def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
-        """The same canvases, with what the model believes about them."""
-        return _knowing(State, **self._canvas, p=p, before=before)
-
-    @property
-    def _canvas(self) -> dict[str, Any]:
-        """All that is known but what the model believes."""
-        return {name: x for name, x in vars(self).items() if name in CANVAS}
-
-
-CANVAS = {name for name, x in vars(Draft).items() if isinstance(x, cached_property)} | {f.name for f in fields(Draft)}
-TABLE = ("row", "group", "start", "steps", "total", "seed", "step", "taken", "left")
-STEP, TAKEN, LEFT = (TABLE.index(name) for name in ("step", "taken", "left"))  # what a step changes
-
-
-def _knowing(kind: type[D], **known: Any) -> D:
-    """An instance of these fields, which knows already what it would otherwise work out when asked."""
-    made = object.__new__(kind)
-    made.__dict__.update(known)
-    return made
+        """These canvases, with what the model believes about them."""
+        return State(self.table, self.cost, self.tokens, self.masked, self.revealed, p, before)
 
 
 @dataclass(frozen=True)
@@ -112,6 +131,9 @@ class State(Draft):
         """Σ H over what is masked. [R]"""
         return total(only(self.p.entropy, self.masked))
 
+    def take(self, index: Index) -> State:
+        return self.draft(index).seen(self.p[index], tuple(p[index] for p in self.before))
+
     def join(self, other: State) -> State:
         """These rows, followed by rows that have just opened a block.
 
@@ -119,26 +141,29 @@ class State(Draft):
         """
         names = ("cost", "tokens", "masked", "revealed")
         rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in names}
-        both = Draft.of(torch.cat([self.table, other.table], 1), **rest)
+        both = Draft(torch.cat([self.table, other.table], 1), **rest)
         return both.seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
-    def widen(self, tokens: Tensor) -> State:
-        """The same in wider blocks that show these tokens; what is added is not to be filled: any belief will do."""
-        more = tokens.shape[1] - self.tokens.shape[1]
-        masked, revealed = pad(self.masked, (0, more)), pad(self.revealed, (0, more), value=-1)
-        p, *before = (Marginals.of(pad(p.logits, (0, 0, 0, more)), p.vocabulary) for p in (self.p, *self.before))
-        return replace(self, tokens=tokens, masked=masked, revealed=revealed, p=p, before=tuple(before))
+    def fit(self, tokens: Tensor) -> State:
+        """These rows in blocks that are wider or narrower, and show these tokens; what is added is not to be filled."""
+        width = tokens.shape[1]
+        more = (0, width - self.tokens.shape[1])
+        masked, revealed = pad(self.masked, more), pad(self.revealed, more, value=-1)
+        p, *before = (p.fit(width) for p in (self.p, *self.before))
+        return Draft(self.table, self.cost, tokens, masked, revealed).seen(p, tuple(before))
 
-    def apply(self, a: Candidates, cost: Tensor) -> Draft:
-        """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z). [M]"""
+    def apply(self, a: Candidates, cost: Tensor, erased: Tensor | None = None) -> Draft:
+        """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z) [M]; `erased` [M, W] are masks again."""
         parents = a.parents(self)
         table = self.table[:, a.parent]
         tokens = torch.where(a.chosen, a.tokens, self.tokens[parents])
         masked = self.masked[parents] > a.chosen  # and not chosen
         revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])  # before the clock moves on
+        if erased is not None:
+            masked, revealed = masked | erased, revealed.masked_fill(erased, -1)
         table[STEP : TAKEN + 1].add_(1)
         torch.sum(masked, -1, out=table[LEFT])
-        return Draft.of(table, self.cost[parents] + cost, tokens, masked, revealed)
+        return Draft(table, self.cost[parents] + cost, tokens, masked, revealed)
 
 
 @dataclass(frozen=True)

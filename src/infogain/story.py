@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from infogain.errors import InputError
-from infogain.trace import Candidate, Row, Step, StepEvent, Trace
+from infogain.step import StepEvent
+from infogain.trace import Candidate, Row, Trace, TraceStep, read_step
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,13 @@ class Story:
         self.prompts = trace.canvas
         self.step = 0  # steps followed
         self._eos_ids: Sequence[int] = trace.recipe.get("eos_ids", ())
-        self._live = Trace(trace.recipe, trace.mask_id, trace.canvas)  # reads the events of a decode
         self._groups: dict[tuple[int, int], list[Hypothesis]] = {}  # by prompt and independent copy
         self._winner: dict[int, int] = {}  # the copy each prompt's answer comes from, where the end is known
 
     def observe(self, event: StepEvent) -> None:
-        self._live.record(event)
-        self.follow(self._live.steps[-1])
+        self.follow(read_step(event.compact()))
 
-    def follow(self, step: Step) -> None:
+    def follow(self, step: TraceStep) -> None:
         for (prompt, copy), rows in groupby(step.rows, key=lambda row: (row.prompt, row.copy)):
             self._groups[prompt, copy] = self._advance(prompt, copy, list(rows))
         self.step += 1

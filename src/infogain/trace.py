@@ -16,26 +16,9 @@ from torch import Tensor
 
 from infogain.errors import InputError
 from infogain.options import Plain
-from infogain.state import Candidates, State
 
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class StepEvent:
-    """One step of one lane, for observers. Tensors lie on the model's device; reading them waits for it."""
-
-    lane: int
-    step: int  # loop iterations before this one
-    z: State  # before the step [R]
-    prompt: list[int]  # of each hypothesis [R]
-    copy: list[int]  # independent decode it belongs to [R]
-    a: Candidates  # distinct candidates [M]
-    score: Tensor  # [M]
-    cost: Tensor  # [M] H̃ after the candidate
-    kept: Tensor  # indices of the candidates that live on
-    done: int  # masks filled so far, over all the lane's decodes
-    total: int  # masks there were
+Compact = tuple[int, list[int], list[int], tuple[Tensor, ...]]  # what a StepEvent keeps of itself
 
 
 @dataclass(frozen=True)
@@ -60,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Step:
+class TraceStep:
     step: int
     rows: list[Row]
 
@@ -77,11 +60,11 @@ class Trace:
     rows: list[list[int]] = field(default_factory=list)
     words: dict[int, str] | None = None
     provenance: Plain | None = None
-    _steps: list[Step] = field(default_factory=list)
-    _unread: list[tuple[Any, ...]] = field(default_factory=list)
+    unread: list[Compact] = field(default_factory=list)  # events of a decode, whose tensors are read when asked for
+    _steps: list[TraceStep] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"Trace({len(self.canvas)} rows, {len(self._steps) + len(self._unread)} steps)"
+        return f"Trace({len(self.canvas)} rows, {len(self._steps) + len(self.unread)} steps)"
 
     def __eq__(self, other: object) -> bool:
         """Whether the same happened, whichever model it was."""
@@ -89,17 +72,15 @@ class Trace:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def record(self, event: StepEvent) -> None:
-        z, a = event.z, event.a
-        start, entropy = z.start.clone(), z.p.entropy.clone()  # views of more, which would be kept with them
-        small = (start, z.masked, entropy, a.parent, a.chosen, a.tokens, event.score, event.cost, event.kept)
-        self._unread.append((event.step, event.prompt, event.copy, small))
-
     @property
-    def steps(self) -> list[Step]:
-        self._steps += [_read(*unread) for unread in self._unread]
-        self._unread.clear()
+    def steps(self) -> list[TraceStep]:
+        self._steps += map(read_step, self.unread)
+        self.unread.clear()
         return self._steps
+
+    def of_row(self, canvas: list[list[int]], steps: list[TraceStep]) -> Trace:
+        """The trace of one of its rows, which began as this canvas and took these steps."""
+        return Trace(self.recipe, self.mask_id, canvas, _steps=steps)
 
     def hand_out(self) -> Iterator[tuple[int, list[Row]]]:
         """Each step's rows by their prompt, as though it were the only one. They are forgotten here."""
@@ -144,7 +125,7 @@ class Trace:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]
                 else:
-                    trace._steps.append(Step(line["step"], [_row(row) for row in line["rows"]]))
+                    trace._steps.append(TraceStep(line["step"], [_row(row) for row in line["rows"]]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"a trace must be the JSON lines that Trace.save writes; {path} is not: {error}."
@@ -172,7 +153,8 @@ def _row(row: Plain) -> Row:
     return Row(**{**row, "candidates": [Candidate(**candidate) for candidate in row["candidates"]]})
 
 
-def _read(step: int, prompt: list[int], copy: list[int], small: tuple[Tensor, ...]) -> Step:
+def read_step(event: Compact) -> TraceStep:
+    step, prompt, copy, small = event
     start, masked, entropy, parent, chosen, tokens, score, cost, kept_index = (x.tolist() for x in small)
     kept = set(kept_index)
     by_row: list[list[Candidate]] = [[] for _ in prompt]
@@ -185,4 +167,4 @@ def _read(step: int, prompt: list[int], copy: list[int], small: tuple[Tensor, ..
         where = [w for w, is_masked in enumerate(masked[r]) if is_masked]
         columns, uncertain = [start[r] + w for w in where], [entropy[r][w] for w in where]
         rows.append(Row(prompt[r], copy[r], start[r], columns, uncertain, candidates))
-    return Step(step, rows)
+    return TraceStep(step, rows)

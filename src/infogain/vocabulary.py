@@ -52,12 +52,12 @@ class Vocabulary:
         """The range in words."""
         return f"{self.first} to {self.first + self.count - 1}"
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether every id has a column among the logits."""
         return self.count == self.size
 
-    @property
+    @cached_property
     def mask_column(self) -> int:
         """The mask's column among the logits; where it has none, a number past the last."""
         return self.mask_id - self.first if self.mask_id in self else self.count

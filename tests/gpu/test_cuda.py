@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 import torch
-from torch import Tensor
 
 import infogain
 from infogain import Lane, Recipe, TokensPerStep, batch
 from infogain.models import Denoiser, Tabular
-from infogain.move import Verdict
 from infogain.samplers import Sampler, make
+from infogain.scheduler import Verdict
+from infogain.step import Proposal, read_back
 from tests.cases import ALL, LAYOUTS, MODEL, Layout, label, rows, same_tokens
 from tests.laws.test_backbone import CASES, canvas_of, model_of
 
@@ -45,29 +43,28 @@ def test_a_row_alone_is_the_row_in_a_batch(sampler: Sampler) -> None:
 def steps_and_waits(model: Denoiser, lanes: list[Lane], monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """CUDA itself reports every synchronisation as an error, except those that `read_back` is allowed."""
     waits = 0
-    original = batch.read_back
+    original = read_back
 
-    def counted(unread: Sequence[Tensor]) -> list[Verdict]:
+    def counted(proposals: dict[int, Proposal]) -> dict[int, list[Verdict]]:
         nonlocal waits
         waits += 1
         torch.cuda.set_sync_debug_mode("default")
-        verdicts = original(unread)
+        verdicts = original(proposals)
         torch.cuda.set_sync_debug_mode("error")
         return verdicts
 
     with torch.inference_mode():
         infogain.decode_lanes(model, lanes)  # first use: tables that samplers keep are uploaded
         monkeypatch.setattr(batch, "read_back", counted)
-        flight = batch.Batch(model, lanes, True)
+        flight = batch.Batch(model, trace=True)
+        for lane in lanes:
+            flight.open(lane)
         torch.cuda.synchronize()
         steps = 0
         torch.cuda.set_sync_debug_mode("error")
         try:
             while flight.live:
-                flight.open_blocks()
-                moves = flight.propose()
-                flight.evaluate(moves)
-                flight.transition(moves)
+                flight.step()
                 steps += 1
         finally:
             torch.cuda.set_sync_debug_mode("default")

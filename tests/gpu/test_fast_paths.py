@@ -9,16 +9,15 @@ import torch
 
 import infogain
 from infogain import Canvas, Vocabulary, noise
-from infogain.kernels import Keys, Shared, attend_shared, gate
+from infogain.kernels import Keys, Shared, Spots, attend_shared, gate
 from infogain.kernels.attention_triton import attend_candidates
+from infogain.kernels.columns_triton import number, statistics
 from infogain.kernels.hashing_triton import noise as fused_noise
-from infogain.kernels.stats_triton import number, statistics
 from infogain.marginals import Marginals
 from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.spec import Spec
 from infogain.models.transformer import Layer, rotary_angles
 from infogain.samplers import Sampler, make
-from infogain.statistics import Spots
 from tests.cases import marginals, words_of
 from tests.fast import Compared, closest
 

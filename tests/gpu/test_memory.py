@@ -11,10 +11,10 @@ import torch
 
 import infogain
 from infogain import Canvas
+from infogain.kernels import Spots
 from infogain.models.backbone import Backbone, random_backbone
 from infogain.models.recorded import Recorded
 from infogain.samplers import make
-from infogain.statistics import Spots
 from tests.gpu.test_fast_paths import SPEC
 
 CANVAS = Canvas.from_prompts([[1, 2, 3, 4], [5, 6, 7]], 16, SPEC.mask_id)

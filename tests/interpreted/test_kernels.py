@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor
 
 import infogain
 from infogain import Canvas, Vocabulary
@@ -38,8 +37,7 @@ SPECS = {
 SAMPLERS = [make("info-gain", gamma=1.0, n=3), make("info-gain", gamma=0.3, n=4), make("info-gain-beam", width=2, n=2)]
 
 
-def everywhere(x: Tensor) -> bool:
-    return x.dtype != torch.float64
+EVERYWHERE = frozenset(("cpu", kind) for kind in choice.KINDS)
 
 
 @pytest.mark.parametrize("engine", ["eager", "graphs"])
@@ -56,7 +54,7 @@ def test_the_kernels_decode_as_torch_does(
     prompts = [torch.randint(0, 58, (n,), generator=generator).tolist() for n in (5, 9, 3)]
     canvas, block = Canvas.from_prompts(prompts, [12, 8, 10], 59), None if SPECS[family].block else 4
     expected = infogain.decode(plain, canvas, sampler, block=block, seed=3, trace=False)
-    monkeypatch.setattr(choice, "usable", everywhere)
+    monkeypatch.setattr(choice, "FUSED", EVERYWHERE)
     model = Backbone(plain.transformer, engine=engine)
     found = infogain.decode(model, canvas, sampler, block=block, seed=3, trace=False)
     assert torch.equal(found.tokens, expected.tokens)
@@ -74,7 +72,7 @@ def test_the_kernels_read_a_range_of_ids_as_torch_does(
     model = Backbone(random_backbone(SPECS["dream"]).transformer, vocabulary=vocabulary)
     canvas = Canvas.from_prompts([[1, 2, 3], [58]], [6, 5], 59)
     expected = infogain.decode(model, canvas, sampler, block=4, seed=3, trace=False)
-    monkeypatch.setattr(choice, "usable", everywhere)
+    monkeypatch.setattr(choice, "FUSED", EVERYWHERE)
     found = infogain.decode(model, canvas, sampler, block=4, seed=3, trace=False)
     assert torch.equal(found.tokens, expected.tokens)
     assert torch.allclose(found.cumulative_entropy, expected.cumulative_entropy, atol=1e-4)

@@ -47,7 +47,11 @@ def same(one: Result, two: Result) -> None:
     assert one.calls == two.calls
 
 
-@pytest.mark.parametrize("model", [MODEL, CAUSAL, model_of("sdar", None), model_of("dream", "none")], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [MODEL, CAUSAL, model_of("sdar", None), model_of("dream", "none")],
+    ids=["tabular", "causal", "sdar", "dream"],
+)
 @pytest.mark.parametrize("sampler", FEW, ids=label)
 def test_a_model_of_no_base_class_is_given_the_defaults(sampler: Sampler, model: Denoiser) -> None:
     """Block-causal ones too: without `append` of its own, the row is read as a whole when a block opens."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
+from infogain.kernels import Spots
 from infogain.marginals import Deferred, Marginals
 from infogain.models.backbone import Backbone, _roomy, random_backbone
 from infogain.models.buffers import Buffers
@@ -21,7 +22,6 @@ from infogain.models.denoiser import Past
 from infogain.models.engine import ROWS
 from infogain.models.transformer import Transformer
 from infogain.samplers import Sampler, make
-from infogain.statistics import Spots
 from tests.cases import marginals, words_of
 from tests.fast import Compared, closest
 from tests.laws.test_backbone import BASE, CASES, FROZEN, SPECS, canvas_of, model_of

@@ -12,8 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import infogain
 from infogain import Result, batch
-from infogain.move import Verdict
 from infogain.samplers import Sampler
+from infogain.scheduler import Verdict
+from infogain.step import Proposal, read_back
 from tests.cases import ALL, LAYOUTS, MODEL, Counting, Layout, label
 
 
@@ -84,25 +85,19 @@ def test_one_read_back_per_step(sampler: Sampler, eos_ids: tuple[int, ...], monk
     """One small tensor per step: at most one number per candidate, and nothing else ever."""
     layout = LAYOUTS[-1]
     sizes: list[int] = []
-    original = batch.read_back
+    original = read_back
 
-    def counted(unread: list[torch.Tensor]) -> list[Verdict]:
-        sizes.append(sum(len(rows) for rows in unread))
-        return original(unread)
+    def counted(proposals: dict[int, Proposal]) -> dict[int, list[Verdict]]:
+        sizes.append(sum(len(proposal.unread) for proposal in proposals.values()))
+        return original(proposals)
 
     monkeypatch.setattr(batch, "read_back", counted)
-    lanes = batch.Batch(
-        MODEL,
-        [infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_ids=eos_ids), at_once=2)],
-        True,
-    )
+    lanes = batch.Batch(MODEL, trace=True)
+    lanes.open(infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_ids=eos_ids), at_once=2))
     steps = 0
     with torch.inference_mode(), NoReadBack():
         while lanes.live:
-            lanes.open_blocks()
-            moves = lanes.propose()
-            lanes.evaluate(moves)
-            assert len(lanes.transition(moves)) == 1
+            assert len(lanes.step()) == 1
             steps += 1
     assert len(sizes) == steps > 0
     traits = sampler.traits

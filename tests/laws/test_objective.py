@@ -16,19 +16,16 @@ from infogain.marginals import Marginals
 from infogain.models import Tabular, random_joint
 from infogain.objective import immediate_cost, info_gain_objective, state_uncertainty
 from infogain.samplers import Sampler, make
-from infogain.state import Candidates, Draft, State, total
-from tests.cases import ALL, LAYOUTS, MODEL, Layout, label
+from infogain.state import Candidates, State, total
+from tests.cases import ALL, LAYOUTS, MODEL, Layout, draft_of, label
 
 
 def state(model: Tabular, tokens: Tensor) -> State:
     """Canvases [R, L] of a model, as one global block each."""
     rows, width = tokens.shape
     canvas = Canvas(tokens, torch.full([rows], width), model.mask_id)
-    zero = torch.zeros(rows, dtype=torch.int64)
     _, logits = model.prefill(canvas, [0] * rows, width)
-    cost = zero.double()
-    draft = Draft(zero, zero, zero, zero, zero, zero + 1, zero + width, cost, zero, tokens, canvas.masked, tokens)
-    return draft.seen(Marginals.of(logits, model.vocabulary))
+    return draft_of(tokens, canvas.masked, steps=1, total=width).seen(Marginals.of(logits, model.vocabulary))
 
 
 def brute_entropy(model: Tabular, row: list[int], column: int) -> float:

@@ -30,8 +30,8 @@ from infogain import (
 )
 from infogain.batch import Batch
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
-from infogain.run import Run
 from infogain.samplers import Sampler, make
+from infogain.scheduler import Scheduler
 from tests.cases import ALL, Counting, label, rows, same_tokens
 from tests.laws.test_backbone import CASES, model_of
 from tests.laws.test_company import MASK, assert_alike, lanes_of
@@ -81,6 +81,12 @@ def test_a_wide_block_may_come_while_narrow_ones_are_open(family: str, cache: st
         assert_alike(alone(model, lane, row), result, 0, int(result.length))
 
 
+def batch_of(model: Denoiser, lane: Lane, trace: bool) -> Batch:
+    batch = Batch(model, trace=trace)
+    batch.open(lane)
+    return batch
+
+
 LAYOUTS: list[tuple[Tabular, int | None, str, int]] = [
     (JOINT, 2, "random", 3),
     (JOINT, None, "sequence", 1),
@@ -110,14 +116,14 @@ def test_to_the_last_bit_on_the_exact_model_trace_and_all(sampler: Sampler) -> N
 @pytest.mark.parametrize("name", ["eb", "info-gain-beam", "best-of-n"])
 def test_no_place_is_empty_while_a_row_waits_and_none_holds_two(name: str, at_once: int) -> None:
     lane = Lane(canvas_of(SHAPES * 2), Recipe(make(name), block=2, eos_ids=(1,)), at_once=at_once)
-    batch = Batch(JOINT, [lane], trace=False)
-    flying, begun, came = batch.runs[0].queue.flying, set[int](), list[int]()
+    batch = batch_of(JOINT, lane, trace=False)
+    scheduler, begun, came = batch.lanes[0].scheduler, set[int](), list[int]()
     events: list[StepEvent] = []
     while batch.live:
-        begun |= set(flying)
-        assert len(flying) == min(at_once, len(flying) + 14 - len(begun))
-        events += step(batch)
-        left = [row for _, row, _ in batch.leave()]
+        begun |= set(scheduler.in_flight)
+        assert len(scheduler.in_flight) == min(at_once, len(scheduler.in_flight) + 14 - len(begun))
+        events += batch.step()
+        left = [left.row for left in batch.leave()]
         assert set(left) <= set(events[-1].prompt), "each comes in the step that finished it"
         came += left
     assert sorted(came) == list(range(14))
@@ -132,7 +138,7 @@ def test_rows_whose_first_blocks_differ_wait_once_and_are_in_step(
     """A block-causal model's first blocks hold 2, 1, 2 and 1 masks: five blocks are ten forwards, for all rows."""
     lane = Lane(canvas_of([(0, 10), (1, 9), (2, 8), (3, 7)]), Recipe(sampler, block=2))
     together = infogain.decode_lanes(CAUSAL, [lane])[0]
-    monkeypatch.setattr(Run, "holds", False)
+    monkeypatch.setattr(Scheduler, "holds", lambda *_: False)
     at_once = infogain.decode_lanes(CAUSAL, [lane])[0]
     assert together.rows() == at_once.rows()
     assert together.calls <= 10
@@ -156,10 +162,10 @@ def test_what_copies_of_a_prompt_write_and_cost_does_not_depend_on_other_rows() 
 
 @torch.inference_mode()
 def test_a_row_does_not_wait_long_for_few() -> None:
-    batch = Batch(JOINT, [Lane(canvas_of([(0, 10), (1, 2), (0, 2)]), Recipe(make("entropy")), at_once=2)], trace=False)
+    batch = batch_of(JOINT, Lane(canvas_of([(0, 10), (1, 2), (0, 2)]), Recipe(make("entropy")), at_once=2), trace=False)
     seen = []
     while batch.live:
-        seen += [event.prompt for event in step(batch)]
+        seen += [event.prompt for event in batch.step()]
     assert seen == [[0, 1]] * 2 + [[0, 2]] * 2 + [[0]] * 6
 
 
@@ -242,18 +248,11 @@ def test_when_decoding_breaks_off_no_row_is_lost(
 
 def finish(batch: Batch) -> dict[int, infogain.Result]:
     """Runs a batch of one lane to its end."""
-    came = {row: result for _, row, result in batch.leave()}
+    came = {left.row: left.result for left in batch.leave()}
     while batch.live:
-        step(batch)
-        came |= {row: result for _, row, result in batch.leave()}
+        batch.step()
+        came |= {left.row: left.result for left in batch.leave()}
     return came
-
-
-def step(batch: Batch) -> list[StepEvent]:
-    batch.open_blocks()
-    moves = batch.propose()
-    batch.evaluate(moves)
-    return batch.transition(moves)
 
 
 @torch.inference_mode()
@@ -264,8 +263,8 @@ def test_rows_may_be_admitted_while_others_are_decoded(sampler: Sampler, model: 
     block = 2 if model is CAUSAL else None
     lane = Lane(canvas_of([(2, 3), (0, 2), (1, 4)]), Recipe(sampler, block=block or 0), [1, 2, 3], at_once=2)
     whole = replace(lane, canvas=lane.canvas.join(canvas_of()), seeds=range(1, 11))
-    batch = Batch(model, [lane], trace=True)
-    step(batch)
+    batch = batch_of(model, lane, trace=True)
+    batch.step()
     batch.admit(0, canvas_of(SHAPES[:4]), [4, 5, 6, 7])
     came = finish(batch)
     batch.admit(0, rows(canvas_of(), [4, 5, 6]), [8, 9, 10])
@@ -283,23 +282,24 @@ def test_rows_may_be_admitted_while_others_are_decoded(sampler: Sampler, model: 
 @torch.inference_mode()
 def test_what_has_left_is_not_kept() -> None:
     lane = Lane(canvas_of(SHAPES * 3), Recipe(make("best-of-n", n=2, base="ar"), block=2), at_once=2)
-    batch = Batch(JOINT, [lane], trace=True)
-    queue = batch.runs[0].queue
+    batch = batch_of(JOINT, lane, trace=True)
+    scheduler = batch.lanes[0].scheduler
     while batch.live:
-        step(batch)
-        assert len(list(batch.leave())) <= 2
-        assert len(queue.flying) <= 2
-        assert len(queue.groups) <= 4
-        assert not queue.finished
-        assert batch.canvas is not None
-        assert len(batch.canvas.length) <= 4
-    assert not queue.groups
+        batch.step()
+        assert len(batch.leave()) <= 2
+        assert len(scheduler.in_flight) <= 2
+        assert len(scheduler.live) <= 4
+        assert not scheduler.finished
+        assert batch.contexts.canvas is None or len(batch.contexts.canvas.length) <= 4
+    assert not scheduler.live
+    assert batch.contexts.canvas is None
 
 
 def operations(batch: Batch, steps: int) -> list[int]:
     """What the host does in each step, in instructions of the scheduler's own files."""
     counts: list[int] = []
-    ours = {import_module(f"infogain.{name}").__file__ for name in ("batch", "run", "queue", "request", "lane")}
+    names = ("batch", "contexts", "live", "scheduler", "request", "lane")
+    ours = {import_module(f"infogain.{name}").__file__ for name in names}
 
     def watch(frame: Any, event: str, _: Any) -> Any:
         if frame.f_code.co_filename not in ours:
@@ -313,7 +313,7 @@ def operations(batch: Batch, steps: int) -> list[int]:
             for _ in range(steps):
                 counts.append(0)
                 sys.settrace(watch)
-                step(batch)
+                batch.step()
                 sys.settrace(None)
                 list(batch.leave())
 
@@ -325,10 +325,9 @@ def operations(batch: Batch, steps: int) -> list[int]:
 
 
 def test_a_step_s_work_does_not_grow_with_rows_that_wait_or_have_left() -> None:
-    few, many = (
-        operations(Batch(JOINT, [Lane(canvas_of([(2, 6)] * count), Recipe(make("ar"), block=3), at_once=4)], False), 24)
-        for count in (24, 240)
-    )
+    recipe = Recipe(make("ar"), block=3)
+    lanes = [Lane(canvas_of([(2, 6)] * count), recipe, at_once=4) for count in (24, 240)]
+    few, many = (operations(batch_of(JOINT, lane, trace=False), 24) for lane in lanes)
     assert few == many
     assert few[:6] == few[6:12] == few[18:]
 

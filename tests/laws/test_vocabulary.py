@@ -12,10 +12,10 @@ from torch import Tensor
 import infogain
 from infogain import Canvas, ContractError, Lane, OptionError, Recipe, Vocabulary
 from infogain.decode import decode_lanes
+from infogain.kernels import Spots
 from infogain.marginals import Deferred
 from infogain.models import Backbone, Denoiser, Wrapper, random_joint
 from infogain.samplers import Sampler, make
-from infogain.statistics import Spots
 from tests.cases import ALL, label, same_tokens
 from tests.laws.test_backbone import BASE, CASES, canvas_of, model_of
 

@@ -19,7 +19,7 @@ LINES_OF_A_FUNCTION, LINES_OF_A_MODULE, LINES_OF_A_SAMPLER, PARAMETERS = 50, 300
 Definition = ast.FunctionDef | ast.ClassDef
 
 LONG_FUNCTIONS = {"kernels.attention_triton._attend"}
-LONG_MODULES = {"run"}
+LONG_MODULES: set[str] = set()
 MANY_PARAMETERS = {  # public calls and options; a Triton kernel is given every number by itself, and is left out
     "generate.decode_job",
     "generate.generate",
@@ -32,7 +32,6 @@ TWICE = {  # classes
     "Countdown",
     "Line",
     "Row",
-    "Run",
     "Score",
     "Settings",
     "Step",
@@ -63,7 +62,6 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
     "recipe.py",
     "report.py",
     "reproduce.py",
-    "run.py",
     "samplers.py",
     "story.py",
     "sudoku.py",
@@ -77,13 +75,9 @@ LEANING = {  # docstrings that do not stand alone
     "cli.flags.settings_flags",
     "cli.flags.shared_settings_flags",
     "cli.model.chat_model_flags",
-    "decode.decode_stream",
     "evals.reproduce._with",
     "evals.tasks.countdown.tells",
     "models.transformer.prefill",
-    "run._asked",
-    "state.seen",
-    "state.widen",
 }
 
 

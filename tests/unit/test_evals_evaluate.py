@@ -19,8 +19,8 @@ from infogain.evals.tasks import TASKS, load_task
 from infogain.generate import settle
 from infogain.samplers import make
 from infogain.schedule import TokensPerStep
+from infogain.step import StepEvent
 from infogain.text import TextModel
-from infogain.trace import StepEvent
 from infogain.zoo.tasks.sudoku import is_grid
 from tests.parity.checkpoints import write_checkpoint
 

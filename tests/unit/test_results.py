@@ -13,7 +13,8 @@ import torch
 import infogain
 from infogain import Canvas, ContractError, InputError, Lane, Recipe, StepEvent, Trace
 from infogain.models import random_joint
-from infogain.request import Finished, make_requests, read
+from infogain.request import Parked, make_requests
+from infogain.result import collect
 from infogain.samplers import make
 from tests.cases import LAYOUTS, MODEL, Counting
 
@@ -177,10 +178,10 @@ def result_of(finished: list[tuple[list[int], float, bool]], eos_ids: tuple[int,
     canvas = Canvas.from_prompts([[]], 3, MODEL.mask_id)
     (request,) = make_requests(recipe, canvas, [0], 0, aligned=False)
     request.finished = [
-        Finished(Canvas(torch.tensor([tokens]), torch.tensor([3]), MODEL.mask_id), torch.tensor(cost), complete)
+        Parked(Canvas.infill([tokens], MODEL.mask_id), [], torch.tensor([cost]), complete=complete)
         for tokens, cost, complete in finished
     ]
-    return read([request], recipe, torch.device("cpu"), calls=0, trace=None)
+    return collect([request], recipe, torch.device("cpu"), calls=0, trace=None)
 
 
 def test_the_least_h_is_returned_the_first_of_equals_and_whole_ones_before_the_rest() -> None:

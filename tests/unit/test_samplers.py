@@ -17,14 +17,14 @@ from infogain import InputError, noise
 from infogain.models.toys import parity
 from infogain.objective import immediate_cost, state_uncertainty
 from infogain.options import HOTTEST
-from infogain.run import select as select_index
 from infogain.samplers import InfoGain, Sampler, Traits, Uniform, make
-from infogain.samplers.base import ordering, top
+from infogain.samplers.actions import ordering, top
 from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.samplers.pc import PC
-from infogain.state import Candidates, Draft, State
-from tests.cases import ALL, LAYOUTS, MODEL, label, marginals
+from infogain.state import Candidates, State
+from infogain.step import select as select_index
+from tests.cases import ALL, LAYOUTS, MODEL, draft_of, label, marginals
 
 
 def state(
@@ -32,10 +32,8 @@ def state(
 ) -> State:
     """One row whose columns hold the given distributions."""
     masked = masked or [True] * len(p)
-    zero = torch.zeros(1, dtype=torch.int64)
     tokens = torch.zeros(1, len(p), dtype=torch.int64)
-    left, cost = torch.tensor([masked]), zero.double()
-    draft = Draft(zero, zero, zero, zero + step, zero, zero + 9, zero + len(p), cost, zero, tokens, left, tokens)
+    draft = draft_of(tokens, torch.tensor([masked]), step=step, steps=9, total=len(p))
     before = tuple(marginals(torch.tensor([q], dtype=torch.float64).log(), 99) for q in past)
     return draft.seen(marginals(torch.tensor([p], dtype=torch.float64).log(), 99), before)
 
@@ -174,11 +172,11 @@ def test_a_draw_is_named_by_its_step_candidate_and_canvas_column() -> None:
     z = state([[0.02] * 50] * 8)
     sampler = InfoGain(tau_token=1.0)
     here, other = sampler.draw(z, 2)[0]
-    later = sampler.draw(replace(z, step=z.step + 1))[0, 0]
-    next_block = sampler.draw(replace(z, start=z.start + 8))[0, 0]
+    later = sampler.draw(z.with_line("step", z.step + 1))[0, 0]
+    next_block = sampler.draw(z.with_line("start", z.start + 8))[0, 0]
     for different in (other, later, next_block):
         assert int((here == different).sum()) < 4
-    assert sampler.draw(replace(z, start=z.start + 3))[0, 0, :5].tolist() == here[3:].tolist()
+    assert sampler.draw(z.with_line("start", z.start + 3))[0, 0, :5].tolist() == here[3:].tolist()
 
 
 def test_the_noise_of_a_block_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +257,7 @@ def test_pc_caps_before_it_weighs_and_counts_from_the_block() -> None:
     sampler = PC(lam=0.25, alpha=0.1)
     expected = [0.1 * math.exp(-0.25 * offset) for offset in range(3)]
     assert sampler.phi(z, tokens)[0].tolist() == pytest.approx(expected)
-    assert sampler.phi(replace(z, start=z.start + 8), tokens)[0].tolist() == pytest.approx(expected)
+    assert sampler.phi(z.with_line("start", z.start + 8), tokens)[0].tolist() == pytest.approx(expected)
 
 
 def test_eb_forgives_the_largest_entropy_wherever_it_stands() -> None:
@@ -317,7 +315,7 @@ def test_a_beam_scores_a_group_to_the_bit_whoever_stands_beside_it() -> None:
     """One rounding more would break ties another way: a group of one hypothesis scores J itself."""
     p = torch.rand(40, 3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     rows = [state((q / q.sum(-1, keepdim=True)).tolist()) for q in p]
-    groups = [replace(z, group=z.group + i, cost=z.cost + i / 7) for i, z in enumerate(rows)]
+    groups = [replace(z.with_line("attempt", z.attempt + i), cost=z.cost + i / 7) for i, z in enumerate(rows)]
     z = reduce(State.join, groups)
     a = Candidates(torch.arange(40), torch.eye(3, dtype=torch.bool)[torch.arange(40) % 3], z.tokens)
     z_next = z.apply(a, immediate_cost(z, a)).seen(z.p)

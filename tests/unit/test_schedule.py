@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from infogain import OptionError, Steps, TokensPerStep
 from infogain.schedule import Schedule
-from infogain.state import Draft
-from tests.cases import marginals
+from tests.cases import draft_of, marginals
 
 
 def run(schedule: Schedule, masks: int) -> list[int]:
@@ -21,10 +20,8 @@ def run(schedule: Schedule, masks: int) -> list[int]:
     while left:
         number = torch.tensor([len(budgets)])
         masked = torch.arange(masks)[None] < left
-        one = torch.ones(1, dtype=torch.int64)
         p = marginals(torch.zeros(1, masks, 2), 5)
-        zeros = masked.long() * 0
-        z = Draft(one, one, one, number, one, one * steps, one * masks, one.double(), one, zeros, masked, zeros).seen(p)
+        z = draft_of(masked.long() * 0, masked, step=number, steps=steps, total=masks).seen(p)
         budgets.append(int(schedule.budget(z)))
         left -= budgets[-1]
     return budgets

@@ -18,7 +18,7 @@ from infogain.cli import main
 from infogain.models import Toy, judgement, one_way, parity
 from infogain.provenance import made_with
 from infogain.story import tell
-from infogain.trace import Candidate, Row, Step
+from infogain.trace import Candidate, Row, TraceStep
 from infogain.view.data import about, short, top
 
 ONE_WAY = one_way()
@@ -278,6 +278,6 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
     assert "must not replace a trace" in refused(good, "--out", good)
     row = Row(0, 0, 0, [0], [0.1], [Candidate([99], [1], 0.0, 0.1, True)])
     trace = Trace.load(good)
-    Trace(trace.recipe, trace.mask_id, trace.canvas, _steps=[Step(0, [row])]).save(bad)
+    Trace(trace.recipe, trace.mask_id, trace.canvas, _steps=[TraceStep(0, [row])]).save(bad)
     assert "step 0 of bad does not" in refused(good, bad)
     assert not (tmp_path / "good.html").exists()

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from infogain import InputError, Vocabulary
+from infogain.kernels import Spots
 from infogain.marginals import Deferred, Marginals, exclude_by_lane
 from infogain.samplers.frequencies import write_frequencies
 from infogain.samplers.pc import PC
 from infogain.state import Draft
-from infogain.statistics import Spots
 
 SIZE, FIRST, COUNT = 12, 4, 6
 MASKED = torch.tensor([[True, False, True, True], [True, True, False, True]])

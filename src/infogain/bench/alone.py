@@ -10,7 +10,7 @@ from infogain.bench.cases import Case
 from infogain.bench.clock import repeat_ms, sustained_ms, synchronize
 from infogain.bench.timed import Timed
 from infogain.canvas import Canvas
-from infogain.statistics import Spots
+from infogain.kernels import Spots
 
 FORWARDS = {"cuda": 20, "cpu": 5}  # that are timed
 REST, SUSTAINED = 0.5, 1.0  # seconds that a GPU rests before that, and that it then goes on

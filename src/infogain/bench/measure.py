@@ -27,7 +27,7 @@ from infogain.models.engine import engine_for
 from infogain.models.transformer import Transformer
 from infogain.options import Plain
 from infogain.provenance import provenance
-from infogain.trace import StepEvent
+from infogain.step import StepEvent
 
 Say = Callable[[str], None]
 

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from infogain.bench.clock import Span
 from infogain.canvas import Canvas
+from infogain.kernels import Spots
 from infogain.marginals import Deferred
 from infogain.models.denoiser import Denoiser, Past, Wrapper
 from infogain.result import Result
-from infogain.statistics import Spots
-from infogain.trace import StepEvent
+from infogain.step import StepEvent
 
 
 class Step(NamedTuple):

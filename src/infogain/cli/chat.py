@@ -21,9 +21,10 @@ from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, decode_job
 from infogain.job import Job, completions
 from infogain.recipe import Recipe
+from infogain.step import StepEvent
 from infogain.story import Story
 from infogain.text import Message, TextModel
-from infogain.trace import StepEvent, Trace
+from infogain.trace import Trace
 
 HELP = """\
 /sampler NAME   decode with another sampler

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from infogain.cli.terminal import Terminal, literal
 from infogain.decode import Observer
-from infogain.trace import StepEvent
+from infogain.step import StepEvent
 
 PAUSE = 10.0  # seconds between two lines
 

@@ -28,8 +28,8 @@ from infogain.evals.reproduce import Cell, Setting, plan_table, record
 from infogain.evals.tasks import load_task
 from infogain.load import ZOO
 from infogain.samplers import PC, LookAhead
+from infogain.step import StepEvent
 from infogain.text import TextModel
-from infogain.trace import StepEvent
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 SEEDS = 5  # the paper's runs

@@ -21,8 +21,9 @@ from infogain.models.toys import TOYS, Toy, load_toy
 from infogain.recipe import Recipe
 from infogain.result import Result
 from infogain.schedule import TokensPerStep
+from infogain.step import StepEvent
 from infogain.story import Story
-from infogain.trace import StepEvent, Trace
+from infogain.trace import Trace
 
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from infogain.recipe import Recipe
 from infogain.samplers import LookAhead
-from infogain.trace import StepEvent
+from infogain.step import StepEvent
 
 
 def gamma_of(recipe: Recipe) -> float | None:

@@ -23,8 +23,8 @@ from infogain.job import Job, Prompt, completions, encode_prompt, infills
 from infogain.noise import repeat_seed, row_seeds
 from infogain.options import Plain
 from infogain.recipe import Recipe
+from infogain.step import StepEvent
 from infogain.text import TextModel
-from infogain.trace import StepEvent
 
 SEED_BYTES = 40  # of a number in a list
 PIECE = 4  # batches decoded as one job

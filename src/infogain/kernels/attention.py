@@ -15,7 +15,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from infogain.kernels import choice
-from infogain.kernels.tensors import at_least_float32
+from infogain.kernels.columns import at_least_float32
 
 WIDEST = 2048  # columns of a window that the kernel takes
 NEVER = -1e30  # a score no softmax ever picks, and finite, so that a row without keys gives no NaN

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import os
 
@@ -10,16 +9,22 @@ import torch
 from torch import Tensor
 
 SWITCH = "INFOGAIN_KERNELS"  # 0 in the environment: torch does all the work, and nothing is compiled
+KINDS = (torch.bool, torch.int64, torch.float16, torch.bfloat16, torch.float32)  # the kernels know no float64
 
 
-@functools.cache
-def _has_triton() -> bool:
-    return os.environ.get(SWITCH) != "0" and importlib.util.find_spec("triton") is not None
+def fused_kinds() -> frozenset[tuple[str, torch.dtype]]:
+    """The devices and kinds of tensors that kernels work on here."""
+    if os.environ.get(SWITCH) == "0" or importlib.util.find_spec("triton") is None:
+        return frozenset()
+    return frozenset(("cuda", kind) for kind in KINDS)
+
+
+FUSED = fused_kinds()
 
 
 def usable(x: Tensor) -> bool:
-    """Whether the kernels can work on tensors like this one. They know no float64."""
-    return x.is_cuda and x.dtype != torch.float64 and _has_triton()
+    """Whether the kernels can work on tensors like this one."""
+    return (x.device.type, x.dtype) in FUSED
 
 
 def forward_only(x: Tensor) -> bool:

@@ -9,7 +9,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from infogain.kernels import choice
-from infogain.kernels.tensors import at_least_float32
+from infogain.kernels.columns import at_least_float32
 
 Angles = tuple[Tensor, Tensor]  # cos and sin for every token
 

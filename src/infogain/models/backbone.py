@@ -16,7 +16,7 @@ from torch import Tensor
 from infogain.canvas import Canvas
 from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
-from infogain.kernels import Keys
+from infogain.kernels import Keys, Spots
 from infogain.marginals import Deferred
 from infogain.models.context import BackboneContext
 from infogain.models.denoiser import Denoiser, Past
@@ -24,7 +24,6 @@ from infogain.models.engine import Engine, check_engine
 from infogain.models.spec import Spec
 from infogain.models.transformer import Transformer
 from infogain.models.windows import Windows
-from infogain.statistics import Spots
 from infogain.vocabulary import Vocabulary
 
 Window = tuple[int, int]  # the live columns of a row: first, and one past the last

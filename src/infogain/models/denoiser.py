@@ -11,8 +11,8 @@ from torch import Tensor
 
 from infogain.canvas import Canvas
 from infogain.errors import ContractError, InputError
+from infogain.kernels import Spots
 from infogain.marginals import Deferred
-from infogain.statistics import Spots
 from infogain.vocabulary import Vocabulary
 
 

@@ -1,8 +1,8 @@
 """Every sampler of the paper, by name: `samplers.make("info-gain", n=8, tau_pos=0.1)`."""
 
-from infogain.samplers.actions import Greedy, LookAhead
+from infogain.samplers.actions import Drawing, Greedy, LookAhead
 from infogain.samplers.ar import AR
-from infogain.samplers.base import SAMPLERS, Drawing, Sampler, Traits
+from infogain.samplers.base import SAMPLERS, Sampler, Traits
 from infogain.samplers.best_of_n import BestOfN
 from infogain.samplers.confidence import Confidence
 from infogain.samplers.eb import EB

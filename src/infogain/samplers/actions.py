@@ -1,20 +1,92 @@
-"""The two families of proposals: one greedy action (Eq. 1), or N sampled ones (the Action Sampler of Sec. 3.2.2)."""
+"""Actions: how tokens are drawn and positions ranked, and the two families of proposals made of it.
+
+One greedy action (Eq. 1), or N sampled ones (the Action Sampler of Sec. 3.2.2).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from infogain import noise
 from infogain.device import counting, remembered
-from infogain.errors import ContractError
+from infogain.errors import ContractError, OptionError
+from infogain.marginals import Marginals
 from infogain.options import HOTTEST, option
-from infogain.samplers.base import METRICS, Drawing, Traits, certainty, ordering, position_noise, top
-from infogain.state import Candidates, State
+from infogain.samplers.base import Sampler, Traits
+from infogain.state import Candidates, State, only
+from infogain.vocabulary import Vocabulary
 
 AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
+
+
+@dataclass(frozen=True)
+class Drawing(Sampler):
+    """A sampler that draws its tokens at a temperature."""
+
+    tau_token: float = option(0.7, "token temperature; 0 takes the most likely token", low=0, high=HOTTEST)
+    top_k: int | None = option(None, "draw among the k most likely tokens only; unset: among all", low=1)
+    top_p: float | None = option(
+        None, "draw among the fewest tokens that hold this probability; unset: all", above=0, high=1
+    )
+
+    @property
+    def traits(self) -> Traits:
+        draws = self.tau_token > 0 and self.top_k != 1
+        return Traits(draws=draws, draws_positions=draws)
+
+    def check(self, vocabulary: Vocabulary) -> None:
+        if self.top_k is not None and self.top_k > vocabulary.count:
+            raise OptionError(
+                f"{self.name}: top_k must be at most the vocabulary of {vocabulary.count}; got {self.top_k}. "
+                "Leave it unset to draw among all tokens."
+            )
+
+    def draw(self, z: State, n: int = 1) -> Tensor:
+        """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""
+        if self.tau_token == 0:  # no dice
+            return z.p.argmax[:, None].expand(-1, n, -1)
+        u = noise.of_blocks(noise.uniform, noise.TOKEN, z, n)
+        return z.p.draw(self.tau_token, u, self.top_k, self.top_p)
+
+
+# φ: how certain a position looks, for tokens [R, N, W] drawn there -> broadcasts to [R, N, W]
+METRICS: dict[str, Callable[[Marginals, Tensor], Tensor]] = {
+    "drawn": lambda p, tokens: p.probability(tokens),
+    "top1": lambda p, tokens: p.confidence[:, None],
+    "entropy": lambda p, tokens: -p.entropy[:, None],
+    "margin": lambda p, tokens: p.margin[:, None],
+}
+
+
+def certainty(name: str, p: Marginals, tokens: Tensor) -> Tensor:
+    """φ(ℓ, z) by its name in METRICS. [R, N, W]"""
+    return METRICS[name](p, tokens).expand(tokens.shape)
+
+
+def drawn(z: State, tokens: Tensor) -> Tensor:
+    """p of the token drawn at each position. [R, W] -> [R, W]"""
+    return certainty("drawn", z.p, tokens[:, None])[:, 0]
+
+
+def position_noise(z: State, n: int) -> Tensor:
+    """Gumbel noise for every column of n candidates. [R, N, W]"""
+    return noise.of_blocks(noise.gumbel, noise.POSITION, z, n)
+
+
+def ordering(masked: Tensor, key: Tensor) -> Tensor:
+    """Columns from the most to the least preferred: masked before the rest, then by key; ties to the left. [..., W]"""
+    return only(key, masked, -torch.inf).argsort(dim=-1, descending=True, stable=True)
+
+
+def top(order: Tensor, count: Tensor) -> Tensor:
+    """Eq. 1: the first `count` columns of an ordering, as a mask. [..., W], [...] -> [..., W]"""
+    first = counting(order.shape[-1], order.device) < count[..., None]
+    return torch.empty_like(order, dtype=torch.bool).scatter_(-1, order, first.expand(order.shape))
 
 
 def _drawing(tokens: Traits, hot: bool, phi_draws: bool) -> Traits:

@@ -8,8 +8,8 @@ from typing import ClassVar
 from torch import Tensor
 
 from infogain.options import option
-from infogain.samplers.actions import Greedy
-from infogain.samplers.base import SAMPLERS, certainty
+from infogain.samplers.actions import Greedy, certainty
+from infogain.samplers.base import SAMPLERS
 from infogain.state import State
 
 

@@ -37,5 +37,5 @@ class InfoGainBeam(InfoGain):
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
         """f(z′) = f(z) + J, counted from the group's first hypothesis: with one hypothesis it is J to the bit."""
         worth = -(z.cost + state_uncertainty(z, self.gain_power))  # f(z) [R]
-        first = (z.group[:, None] == z.group).byte().argmax(-1)  # [R]
+        first = (z.attempt[:, None] == z.attempt).byte().argmax(-1)  # [R]
         return (worth - worth[first])[a.parent] + super().score(z, a, z_next)

@@ -8,8 +8,8 @@ from typing import ClassVar
 from torch import Tensor
 
 from infogain.options import option
-from infogain.samplers.actions import LookAhead
-from infogain.samplers.base import SAMPLERS, certainty
+from infogain.samplers.actions import LookAhead, certainty
+from infogain.samplers.base import SAMPLERS
 from infogain.state import Candidates, State, only, total
 
 

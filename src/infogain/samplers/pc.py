@@ -11,8 +11,8 @@ from torch import Tensor
 
 from infogain.errors import OptionError
 from infogain.options import option
-from infogain.samplers.actions import Greedy
-from infogain.samplers.base import SAMPLERS, Words, drawn
+from infogain.samplers.actions import Greedy, drawn
+from infogain.samplers.base import SAMPLERS, Words
 from infogain.samplers.frequencies import check_vocabulary, find_table, read_frequencies
 from infogain.state import State
 from infogain.vocabulary import Vocabulary

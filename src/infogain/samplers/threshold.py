@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from infogain.options import option
-from infogain.samplers.actions import Greedy, leading
-from infogain.samplers.base import SAMPLERS, Traits, drawn
+from infogain.samplers.actions import Greedy, drawn, leading
+from infogain.samplers.base import SAMPLERS, Traits
 from infogain.state import State
 
 

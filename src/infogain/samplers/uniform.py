@@ -8,7 +8,8 @@ from typing import ClassVar
 from torch import Tensor
 
 from infogain import noise
-from infogain.samplers.base import SAMPLERS, Drawing, Traits, ordering, top
+from infogain.samplers.actions import Drawing, ordering, top
+from infogain.samplers.base import SAMPLERS, Traits
 from infogain.state import Candidates, State
 
 

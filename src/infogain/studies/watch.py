@@ -11,7 +11,7 @@ from infogain.decode import Observer
 from infogain.evals.bypass import decisions, gamma_of
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.trace import StepEvent
+from infogain.step import StepEvent
 
 LEVELS = tuple(i / 100 for i in range(101))  # of the quantiles of J
 NEAR = -5e-4  # Fig. 6: above it, J counts as close to its bound
@@ -50,7 +50,7 @@ class Watch:
         if event.step == 0:
             self.cost = torch.zeros_like(event.cost[: len(event.prompt)])
             self.paths.append((len(event.prompt), [], []))
-        rows = event.z.group[event.a.parent[event.kept]]
+        rows = event.z.attempt[event.a.parent[event.kept]]
         self.cost = self.cost.index_put((rows,), event.cost[event.kept])
         count, written, costs = self.paths[-1]
         written.append(event.done / count)

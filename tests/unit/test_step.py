@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from infogain import TokensPerStep
-from infogain.batch import read_back
-from infogain.move import PROMISES, Move, Verdict, _fingerprint, distinct
 from infogain.samplers import make
-from infogain.state import Draft, State
-from tests.cases import marginals
+from infogain.scheduler import PROMISES, Verdict, distinct
+from infogain.state import LINES, Draft, State
+from infogain.step import _fingerprint, propose, read_back
+from tests.cases import draft_of, marginals
 
 MASK = 9
 
 
 def drafts(tokens: list[list[int]], cost: list[float], row: list[int] | None = None) -> Draft:
-    """Hypotheses of one group in a block at column 0; the mask id marks what is masked."""
-    table = torch.tensor(tokens)
-    zero = torch.zeros(len(tokens), dtype=torch.int64)
-    spent = torch.tensor(cost, dtype=torch.float64)
-    rows = torch.tensor(row) if row else zero
-    return Draft(
-        rows, zero, zero, zero, zero, zero + 9, zero + table.shape[1], spent, zero, table, table == MASK, table
-    )
+    """Hypotheses of one attempt in a block at column 0; the mask id marks what is masked."""
+    shown, spent = torch.tensor(tokens), torch.tensor(cost, dtype=torch.float64)
+    rows = torch.tensor(row) if row else 0
+    return draft_of(shown, shown == MASK, spent, row=rows, steps=9, total=shown.shape[1])
 
 
-SOUND = Verdict(0.0, 1.0, parent=0, commits=1, masks=0, lowest=0, highest=MASK, left=1, ends=0, row=0, canvas=0)
+SOUND = Verdict(
+    0.0, 1.0, parent=0, commits=1, erases=0, masks=0, lowest=0, highest=MASK, left=1, ends=0, row=0, canvas=0
+)
 
 
 def kept(draft: Draft, parent: list[int]) -> list[int]:
@@ -76,8 +74,8 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
     z: State = one.seen(marginals(torch.cat([logits, logits[:, :1]], 1), MASK))
     twice = z.join(replace(z, cost=z.cost + 1))
     sampler = make("info-gain-beam", n=1, tau_token=0.0)
-    move = Move.propose(twice, sampler, TokensPerStep(1), MASK, None)
-    assert distinct(read_back([move.unread])) == [0]
+    proposal = propose(twice, sampler, TokensPerStep(1), MASK, None)
+    assert distinct(read_back({0: proposal})[0]) == [0]
 
 
 @pytest.mark.parametrize(
@@ -87,6 +85,8 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
         ({"remaining": math.nan, "cost": math.nan}, "no_distribution"),
         ({"remaining": math.inf}, "no_distribution"),
         ({"commits": 2}, "outside"),
+        ({"erases": 1}, "outside"),
+        ({"erases": 1, "left": 2}, None),
         ({"masks": 1}, "no_token"),
         ({"lowest": -1}, "no_token"),
         ({"highest": MASK + 1}, "no_token"),
@@ -99,14 +99,16 @@ def test_the_numbers_tell_which_promise_is_broken(change: dict[str, Any], promis
     assert promise is None or promise in PROMISES
 
 
-def test_a_draft_is_the_same_written_by_hand_and_made_of_its_table() -> None:
-    by_hand = drafts([[1, MASK, 3], [MASK, MASK, 2], [4, 4, 4]], [0.5, 1.5, 2.5], row=[2, 0, 1])
-    by_hand = replace(by_hand, step=torch.tensor([3, 4, 5]), seed=torch.tensor([-1, 2**62, 7]))
+def test_lines_of_the_table_are_named_and_picked_together() -> None:
+    draft = drafts([[1, MASK, 3], [MASK, MASK, 2], [4, 4, 4]], [0.5, 1.5, 2.5], row=[2, 0, 1])
+    draft = draft.with_line("step", torch.tensor([3, 4, 5])).with_line("seed", torch.tensor([-1, 2**62, 7]))
+    assert (draft.step.tolist(), draft.seed.tolist()) == ([3, 4, 5], [-1, 2**62, 7])
     index = torch.tensor([2, 0])
-    picked = by_hand.draft(index)
-    for field in fields(Draft):
-        assert getattr(picked, field.name).tolist() == getattr(by_hand, field.name)[index].tolist(), field.name
+    picked = draft.draft(index)
+    for name in (*LINES, "cost", "tokens", "masked", "revealed"):
+        assert getattr(picked, name).tolist() == getattr(draft, name)[index].tolist(), name
     assert picked.left.tolist() == [0, 1]
-    moved = replace(picked, start=picked.start + 8)
+    moved = picked.with_line("start", picked.start + 8)
     assert moved.column.tolist() == (picked.column + 8).tolist()
     assert moved.draft(torch.tensor([1])).start.tolist() == [8]
+    assert picked.start.tolist() == [0, 0], "a line is changed in a copy"
