@@ -16,7 +16,7 @@ import torch
 
 from infogain.canvas import Canvas
 from infogain.contexts import Contexts
-from infogain.device import current
+from infogain.device import current, together
 from infogain.errors import InputError
 from infogain.kernels import Spots
 from infogain.lane import Lane
@@ -27,7 +27,7 @@ from infogain.options import Plain
 from infogain.provenance import provenance as provenance_of
 from infogain.result import Result
 from infogain.scheduler import Verdict
-from infogain.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors, together
+from infogain.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors
 
 Found = TypeVar("Found")
 

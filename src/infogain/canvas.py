@@ -16,6 +16,7 @@ from torch.nn.functional import pad
 
 from infogain.device import upload
 from infogain.errors import InputError
+from infogain.vocabulary import Vocabulary
 
 PAD = 0  # stands right of a row's end; never read by a model and never decoded
 
@@ -94,6 +95,21 @@ class Canvas:
                 raise InputError(f"a prompt must end before its row's first mask, at {most} in row {i}; got {end}.")
         return torch.tensor(ends)
 
+    def check(self, vocabulary: Vocabulary) -> None:
+        """Refuse rows that a model of this vocabulary cannot decode."""
+        columns, mask_id = self.tokens.shape[1], vocabulary.mask_id
+        if self.mask_id != mask_id:
+            raise InputError(f"canvas and model must share a mask id; they have {self.mask_id} and {mask_id}.")
+        if self.tokens.shape[0] == 0:
+            raise InputError("a canvas needs at least one row; got an empty batch.")
+        if not 1 <= int(self.length.min()) <= int(self.length.max()) <= columns:
+            raise InputError(f"row lengths must lie between 1 and the canvas's {columns} columns.")
+        if not ((self.prompt >= 0) & (self.prompt <= self.length)).all():
+            raise InputError("prompts must end between column 0 and the end of their rows; see Canvas.prompt.")
+        lowest, highest = int(self.tokens.min()), int(self.tokens.max())
+        if lowest < 0 or highest >= vocabulary.size:
+            raise InputError(f"token ids must be 0 to {vocabulary.size - 1}; the canvas holds {lowest} to {highest}.")
+
     @property
     def inside(self) -> Tensor:
         """Columns that belong to their row. [P, L]"""
@@ -167,19 +183,22 @@ def block_columns(start: Tensor, width: int) -> Tensor:
     return start[:, None] + torch.arange(width, device=start.device)
 
 
-def split_blocks(masked: list[bool], width: int, aligned: bool) -> dict[int, int]:
-    """Eq. 12: the blocks of one row that hold masks, as start → number of masks, left to right.
+def split_blocks(masked: list[bool], block: int, aligned: bool) -> tuple[int, dict[int, int]]:
+    """Eq. 12: how wide one row's blocks are, and those that hold masks, as start → number of masks, left to right.
 
-    Blocks are counted from the row's first mask, or from column 0 where the model's attention is
-    block-causal (`aligned`): the prompt's tail then shares the first block.
+    They are as wide as asked for (0: all columns), but no wider than what lies between the row's first mask and its
+    last, from where they are counted. Where the model's attention is block-causal (`aligned`), they are counted from
+    column 0 and exactly as wide as asked for: the prompt's tail then shares the first block.
     """
     columns = [column for column, is_masked in enumerate(masked) if is_masked]
+    span = columns[-1] - columns[0] + 1 if columns else 1
+    width = block if aligned and block else min(block or span, span)
     origin = 0 if aligned or not columns else columns[0]
     blocks: dict[int, int] = {}
     for column in columns:
         start = origin + (column - origin) // width * width
         blocks[start] = blocks.get(start, 0) + 1
-    return blocks
+    return width, blocks
 
 
 def _ids(row: Sequence[int] | Tensor, what: str, i: int) -> list[int]:

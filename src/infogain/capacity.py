@@ -11,6 +11,9 @@ from infogain.errors import InputError
 CPU = torch.device("cpu")
 PROBLEM_BYTES = 4_000, 200_000  # of a small problem that is decoded: at least, and as measured with the toy one-way
 NOTHING = 2**30  # bytes that any machine has
+COPY_BYTES = 1000  # on the host, of an independent decode
+COLUMN_BYTES = 64  # of a candidate: a token, its noise, a key and a rank, and what sorting them takes
+LOGIT_BYTES = 12  # in float32, of logits, probabilities and their sums
 MEMINFO, LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
 
 
@@ -36,3 +39,15 @@ def check_fits(what: str, count: int, at_least: int, likely: int, device: torch.
             f"{what} must fit into memory: {count:,} take at least {count * at_least / 2**30:,.0f} GiB, and "
             f"{free / 2**30:,.1f} are free. About {max(1, free // likely):,} fit."
         )
+
+
+def check_candidates(rows: int, written: int, words: int, counts: tuple[int, int], device: torch.device) -> None:
+    """Refuse more candidates (of all copies) and hypotheses than can be listed; where logits are held, fewer fit.
+
+    `rows` in flight write `written` columns together, of `words` logits each.
+    """
+    count, beam = counts
+    each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * words * LOGIT_BYTES
+    which = f"of {rows} prompt{'s' if rows > 1 else ''} in flight,"
+    check_fits(f"n, candidates or copies {which}", count, each, each + held, device)
+    check_fits(f"width, hypotheses {which}", beam, count * each, count * (each + held), device)

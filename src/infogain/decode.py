@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import torch
+
 from infogain.batch import Batch, Left
 from infogain.canvas import Canvas
 from infogain.errors import InfoGainError, InputError
@@ -58,6 +60,7 @@ def decode(
     return decode_lanes(model, [Lane(canvas, recipe, seeds)], observe=observe, trace=trace)[0]
 
 
+@torch.inference_mode()
 def decode_lanes(
     model: Denoiser | TextModel, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
 ) -> list[Result]:
@@ -77,6 +80,7 @@ def decode_lanes(
     return batch.results()
 
 
+@torch.inference_mode()
 def decode_stream(
     model: Denoiser | TextModel, lanes: Sequence[Lane], *, observe: Observer | None = None, trace: bool = True
 ) -> Iterator[tuple[int, int, Result]]:

@@ -24,6 +24,11 @@ def upload(values: Sequence[int] | Sequence[Sequence[int]] | Tensor, device: tor
     return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
 
 
+def together(parts: Sequence[Tensor]) -> Tensor:
+    """All parts as one, without a copy where there is one only."""
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+
+
 def remembered(make: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """A tensor that is made once for each set of arguments, in no mode of torch. It must never be written to."""
 

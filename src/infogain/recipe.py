@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from infogain.errors import UnknownName
+from infogain.errors import OptionError, UnknownName
 from infogain.options import MOST, Options, Plain, fields, option, plain
 from infogain.samplers import SAMPLERS, Sampler
 from infogain.schedule import SCHEDULES, Schedule, TokensPerStep
+from infogain.vocabulary import Vocabulary
 
 EOS_HELP = "stop after a block that holds one of these tokens; for texts unset: the tokenizer's, otherwise unset: none"
 BLOCK_HELP = "columns decoded together; 0: all of them; for texts unset: 16, otherwise unset: all of them (global)"
@@ -40,6 +41,28 @@ class Recipe(Options):
             if key not in fields(cls):
                 raise UnknownName("recipe key", key, fields(cls))
         return cls(**table)
+
+    def check(self, vocabulary: Vocabulary, block_causal: bool, stops: bool = False) -> None:
+        """Refuse what a model cannot follow; `stops`: a caller's function may end texts at block ends."""
+        self.sampler.check(vocabulary)
+        size, mask_id, eos_ids = vocabulary.size, vocabulary.mask_id, self.eos_ids or ()
+        if wrong := [eos for eos in eos_ids if eos >= size or eos == mask_id]:
+            raise OptionError(
+                f"eos_ids must be below the vocabulary of {size} and not the mask id {mask_id}; got {wrong[0]}."
+            )
+        if unseen := [eos for eos in eos_ids if eos not in vocabulary]:
+            raise OptionError(f"eos_ids must be predicted by the model, {vocabulary.span} here; got {unseen[0]}.")
+        if block_causal and self.order == "random":
+            raise OptionError("a block-causal model needs order='sequence': a block cannot see what comes after it.")
+        if stops and (self.order == "random" or self.sampler.traits.beam > 1):
+            raise OptionError(
+                "`stop` needs order='sequence' and a sampler that keeps one hypothesis; cut the finished text instead."
+            )
+        if self.order == "random" and eos_ids and self.sampler.traits.beam > 1:
+            raise OptionError(
+                "order='random' with eos_ids needs a sampler that keeps one hypothesis, for each hypothesis would go "
+                "through other blocks. Use order='sequence', or width 1."
+            )
 
     def plain(self) -> Plain:
         table = plain(self)

@@ -120,35 +120,21 @@ def make_requests(recipe: Recipe, canvas: Canvas, seeds: Sequence[int], first: i
 
 
 def make_attempts(request: Request, masked: list[bool], seeds: list[int], aligned: bool) -> list[Attempt]:
-    """A row's attempts, one for each seed.
-
-    A block is the recipe's, but no wider than what lies between the row's first mask and its last. Where the model's
-    attention is block-causal (`aligned`), it is exactly the recipe's.
-    """
-    recipe, span = request.recipe, max(1, _span(masked))
-    width = recipe.block if aligned and recipe.block else min(recipe.block or span, span)
-    masks = split_blocks(masked, width, aligned)
+    """A row's attempts, one for each seed."""
+    recipe = request.recipe
+    width, masks = split_blocks(masked, recipe.block or 0, aligned)
     steps = recipe.schedule.allot(list(masks.values()))
     blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
+    first = request.row * len(seeds)
     return [
-        Attempt(
-            number=request.row * len(seeds) + copy,
-            copy=copy,
-            request=request,
-            seed=seed,
-            width=width,
-            blocks=deque(blocks if recipe.order == "sequence" else _shuffled(blocks, seed)),
-        )
+        Attempt(first + copy, copy, request, seed, width, deque(_ordered(blocks, recipe.order, seed)))
         for copy, seed in enumerate(seeds)
     ]
 
 
-def _shuffled(blocks: list[Block], seed: int) -> list[Block]:
+def _ordered(blocks: list[Block], order: str, seed: int) -> list[Block]:
+    if order == "sequence":
+        return blocks
     starts = torch.tensor([block.start for block in blocks], dtype=torch.int64)
-    order = noise.uniform(torch.tensor(seed), noise.ORDER, starts).argsort()
-    return [blocks[i] for i in order.tolist()]
-
-
-def _span(masked: list[bool]) -> int:
-    """Columns from the first mask to the last."""
-    return len(masked) - masked.index(True) - masked[::-1].index(True) if any(masked) else 0
+    shuffled = noise.uniform(torch.tensor(seed), noise.ORDER, starts).argsort()
+    return [blocks[i] for i in shuffled.tolist()]

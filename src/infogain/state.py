@@ -14,12 +14,24 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from infogain.device import constant, counting
+from infogain import noise
+from infogain.device import constant, counting, remembered, upload
+from infogain.errors import ContractError
 from infogain.marginals import Marginals
 
 Index = Tensor | slice
 ALL = slice(None)  # rows that need no picking
 D = TypeVar("D", bound="Draft")
+
+
+def index_of(rows: list[int], count: int, device: torch.device) -> Index:
+    """These of `count` rows: all and evenly spaced ones become a slice (a view, no copy), others are uploaded."""
+    if len(rows) == count:
+        return ALL
+    step = rows[1] - rows[0] if len(rows) > 1 else 1
+    if rows and rows == list(range(rows[0], rows[-1] + 1, step)):
+        return slice(rows[0], rows[-1] + 1, step)
+    return upload(rows, device)
 
 
 def only(x: Tensor, where: Tensor, otherwise: float = 0.0) -> Tensor:
@@ -99,6 +111,14 @@ class Draft:
     def column(self) -> Tensor:
         """Canvas column of each block column. [R, W]"""
         return self.start[:, None] + counting(self.tokens.shape[1], self.tokens.device)
+
+    def fingerprint(self) -> Tensor:
+        """One number for what each block shows. [R]"""
+        return (self.tokens * _weights(self.tokens.shape[1], self.tokens.device)).sum(-1)  # all wraps
+
+    def count_written(self, ids: Tensor) -> Tensor:
+        """How many of these tokens each block has got since it began. [R]"""
+        return ((self.tokens[..., None] == ids).any(-1) & (self.revealed >= 0)).sum(-1)
 
     def with_line(self: D, name: str, values: Tensor) -> D:
         """A copy with other numbers in one line of the table."""
@@ -191,3 +211,23 @@ class Candidates:
             return self
         cost = None if self.cost is None else self.cost[index]
         return Candidates(self.parent[index], self.chosen[index], self.tokens[index], cost)
+
+
+def check_form(a: Candidates, z: State) -> None:
+    """Refuse wrong kinds and shapes, which the host can see. What tensors hold is judged when verdicts are read."""
+    if not isinstance(a, Candidates):
+        raise ContractError(f"propose must return Candidates; the sampler gave {type(a).__name__}.")
+    came = tuple((x.dtype, list(x.shape)) for x in (a.parent, a.chosen, a.tokens))
+    count, width = len(a.chosen), z.tokens.shape[1]
+    if came != ((torch.int64, [count]), (torch.bool, [count, width]), (torch.int64, [count, width])):
+        said = ", ".join(f"{str(kind).removeprefix('torch.')} {shape}" for kind, shape in came)
+        raise ContractError(
+            f"candidates must have parents in int64 [M], chosen in bool [M, {width}] and tokens in int64 [M, {width}]; "
+            f"the sampler gave {said}."
+        )
+
+
+@remembered
+def _weights(width: int, device: torch.device) -> Tensor:
+    """Odd, so that no two tokens of a column weigh the same. [W]"""
+    return noise.hashed(counting(width, device), 0) | 1

@@ -16,8 +16,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from infogain import noise
-from infogain.device import constant, counting, remembered, upload
+from infogain.device import constant, counting, together, upload
 from infogain.errors import ContractError
 from infogain.marginals import Marginals
 from infogain.objective import immediate_cost
@@ -25,7 +24,7 @@ from infogain.request import Attempt
 from infogain.samplers import Sampler, Traits
 from infogain.schedule import Schedule
 from infogain.scheduler import Verdict, distinct
-from infogain.state import ALL, Candidates, Draft, Index, State
+from infogain.state import ALL, Candidates, Draft, Index, State, check_form, index_of
 from infogain.trace import Compact
 
 Key = TypeVar("Key")
@@ -47,60 +46,29 @@ def propose(
 ) -> Proposal:
     """Fig. 2, step 1: sample candidate actions."""
     a = sampler.propose(z, schedule.budget(z))
-    _check_form(a, z)
+    check_form(a, z)
     none = constant(0, torch.int64, z.cost.device).expand_as(a.parent)
-    as_masks = a.chosen & (a.tokens == mask_id)  # [M, W]
-    erased = as_masks if erases else None
-    written = a.chosen if erased is None else a.chosen > erased
-    cost = immediate_cost(z, replace(a, chosen=written))
-    draft = z.apply(a, cost, erased)
+    masks = a.chosen & (a.tokens == mask_id)  # [M, W]
+    writes = replace(a, chosen=a.chosen > masks) if erases else a
+    cost = immediate_cost(z, writes)
+    draft = z.apply(a, cost, masks if erases else None)
     lowest, highest = draft.tokens.aminmax(dim=-1)
     numbers = {
         "cost": draft.cost.view(torch.int64),
         "remaining": z.remaining.double()[a.parents(z)].view(torch.int64),
         "parent": a.parent,
-        "commits": written.sum(-1),
-        "erases": none if erased is None else erased.sum(-1),
-        # a column that was given, or is masked, cannot be erased
-        "masks": (as_masks if erased is None else erased & (z.revealed[a.parent] < 0)).sum(-1),
+        "commits": writes.chosen.sum(-1),
+        "erases": masks.sum(-1) if erases else none,
+        # what was given, or is masked, cannot be erased
+        "masks": (masks & (z.revealed[a.parent] < 0) if erases else masks).sum(-1),
         "lowest": lowest,
         "highest": highest,
         "left": draft.left,
-        "ends": none if eos_ids is None else _written(draft, eos_ids),
+        "ends": none if eos_ids is None else draft.count_written(eos_ids),
         "row": draft.row,
-        "canvas": _fingerprint(draft),
+        "canvas": draft.fingerprint(),
     }
     return Proposal(z, replace(a, cost=cost), draft, torch.stack([numbers[name] for name in Verdict._fields]).T)
-
-
-def _check_form(a: Candidates, z: State) -> None:
-    """Refuse wrong kinds and shapes, which the host can see. What tensors hold is judged when verdicts are read."""
-    if not isinstance(a, Candidates):
-        raise ContractError(f"propose must return Candidates; the sampler gave {type(a).__name__}.")
-    came = tuple((x.dtype, list(x.shape)) for x in (a.parent, a.chosen, a.tokens))
-    count, width = len(a.chosen), z.tokens.shape[1]
-    if came != ((torch.int64, [count]), (torch.bool, [count, width]), (torch.int64, [count, width])):
-        said = ", ".join(f"{str(kind).removeprefix('torch.')} {shape}" for kind, shape in came)
-        raise ContractError(
-            f"candidates must have parents in int64 [M], chosen in bool [M, {width}] and tokens in int64 [M, {width}]; "
-            f"the sampler gave {said}."
-        )
-
-
-def _written(draft: Draft, ids: Tensor) -> Tensor:
-    """How many of these tokens each block has got since it began. [M]"""
-    return ((draft.tokens[..., None] == ids).any(-1) & (draft.revealed >= 0)).sum(-1)
-
-
-def _fingerprint(draft: Draft) -> Tensor:
-    """One number for what a block shows. [M]"""
-    return (draft.tokens * _weights(draft.tokens.shape[1], draft.tokens.device)).sum(-1)  # all wraps
-
-
-@remembered
-def _weights(width: int, device: torch.device) -> Tensor:
-    """Odd, so that no two tokens of a column weigh the same. [W]"""
-    return noise.hashed(counting(width, device), 0) | 1
 
 
 def read_back(proposals: Mapping[Key, Proposal]) -> dict[Key, list[Verdict]]:
@@ -111,10 +79,6 @@ def read_back(proposals: Mapping[Key, Proposal]) -> dict[Key, list[Verdict]]:
     floats, whole = table[:FLOATS].view(torch.float64).tolist(), table[FLOATS:].tolist()
     verdicts = (Verdict(*numbers) for numbers in zip(*floats, *whole, strict=True))
     return {lane: list(islice(verdicts, len(proposal.unread))) for lane, proposal in proposals.items()}
-
-
-def together(parts: Sequence[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +112,11 @@ class Step:
 
     @cached_property
     def unfinished_index(self) -> Index:
-        return self._index(self.unfinished)
+        return index_of(self.unfinished, len(self.verdicts), self.draft.cost.device)
 
     @cached_property
     def finishing_index(self) -> Index:
-        return self._index(self.finishing)
-
-    def _index(self, candidates: list[int]) -> Index:
-        return ALL if len(candidates) == len(self.verdicts) else upload(candidates, self.draft.cost.device)
+        return index_of(self.finishing, len(self.verdicts), self.draft.cost.device)
 
     @cached_property
     def to_evaluate(self) -> Draft:
@@ -166,18 +127,9 @@ class Step:
 def settle(proposal: Proposal, verdicts: Sequence[Verdict], live: Sequence[Attempt]) -> Step:
     """Keep one candidate for each canvas. `live` says whose each hypothesis is."""
     kept = distinct(verdicts)
-    a, draft = proposal.a, proposal.draft
-    if len(kept) < len(verdicts):
-        index = _spaced(kept, draft.cost.device)
-        a, draft, verdicts = a[index], draft.draft(index), [verdicts[m] for m in kept]
-    return Step(proposal.z, a, draft, list(verdicts), [live[verdict.parent] for verdict in verdicts])
-
-
-def _spaced(kept: list[int], device: torch.device) -> Index:
-    """Evenly spaced indices become a slice (a view, no copy); others are uploaded."""
-    step = kept[1] - kept[0] if len(kept) > 1 else 1
-    evenly = range(kept[0], kept[-1] + 1, step)
-    return slice(kept[0], kept[-1] + 1, step) if kept == list(evenly) else upload(kept, device)
+    index, verdicts = index_of(kept, len(verdicts), proposal.unread.device), [verdicts[m] for m in kept]
+    attempts = [live[verdict.parent] for verdict in verdicts]
+    return Step(proposal.z, proposal.a[index], proposal.draft.draft(index), verdicts, attempts)
 
 
 def score(step: Step, sampler: Sampler, p: Marginals | None) -> Tensor:
@@ -216,9 +168,8 @@ def survivors(
     Returns it, whose its rows are, and which candidates live on: those, and all that finish their block.
     """
     every = torch.arange(len(worth), device=worth.device)  # its own: observers may write to what they are given
-    finishing = every[step.finishing_index]
     if p is None:
-        return None, [], finishing
+        return None, [], every
     sizes = step.unfinished_per_attempt
     best, places = select(worth[step.unfinished_index], list(sizes.values()), traits.beam)
     kept = every[step.unfinished_index][best]
@@ -227,7 +178,8 @@ def survivors(
     draft = step.draft.draft(index, torch.where(worth.isnan(), worth, step.draft.cost))
     before = tuple(q[step.a.parent[kept]] for q in (step.z.p, *step.z.before)[: traits.memory])
     live = [attempt for attempt, count in zip(sizes, places, strict=True) for _ in range(count)]
-    return draft.seen(p[best], before), live, torch.cat([kept, finishing]) if step.finishing else kept
+    kept = torch.cat([kept, every[step.finishing_index]]) if step.finishing else kept
+    return draft.seen(p[best], before), live, kept
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,13 @@ def test_join_pads_the_narrower() -> None:
 
 @given(masked=st.lists(st.booleans(), min_size=1, max_size=30), width=st.integers(1, 8), aligned=st.booleans())
 def test_blocks_hold_every_mask_once(masked: list[bool], width: int, aligned: bool) -> None:
-    blocks = split_blocks(masked, width, aligned)
+    own, blocks = split_blocks(masked, width, aligned)
+    columns = [column for column, is_masked in enumerate(masked) if is_masked] or [0]
+    assert own == (width if aligned else min(width, columns[-1] - columns[0] + 1))
+    assert split_blocks(masked, 0, False) == (
+        columns[-1] - columns[0] + 1,
+        {columns[0]: sum(masked)} if sum(masked) else {},
+    )
     assert sum(blocks.values()) == sum(masked)
     assert list(blocks) == sorted(blocks)
     for start, masks in blocks.items():

@@ -13,7 +13,7 @@ from infogain import TokensPerStep
 from infogain.samplers import make
 from infogain.scheduler import PROMISES, Verdict, distinct
 from infogain.state import LINES, Draft, State
-from infogain.step import _fingerprint, propose, read_back
+from infogain.step import propose, read_back
 from tests.cases import draft_of, marginals
 
 MASK = 9
@@ -33,7 +33,7 @@ SOUND = Verdict(
 
 def kept(draft: Draft, parent: list[int]) -> list[int]:
     """Which candidates that lead to these canvases are left."""
-    columns = (draft.cost, torch.tensor(parent), draft.left, draft.row, _fingerprint(draft))
+    columns = (draft.cost, torch.tensor(parent), draft.left, draft.row, draft.fingerprint())
     rows = zip(*(column.tolist() for column in columns), strict=True)
     names = ("cost", "parent", "left", "row", "canvas")
     return distinct([SOUND._replace(**dict(zip(names, row, strict=True))) for row in rows])
@@ -57,7 +57,7 @@ def test_where_a_token_stands_matters() -> None:
 
 def test_no_two_small_blocks_share_a_fingerprint() -> None:
     every = torch.cartesian_prod(*[torch.arange(12)] * 4).tolist()
-    assert len(set(_fingerprint(drafts(every, [0.0] * len(every))).tolist())) == len(every)
+    assert len(set(drafts(every, [0.0] * len(every)).fingerprint().tolist())) == len(every)
 
 
 def test_the_last_step_keeps_the_first_candidate_of_each_hypothesis() -> None:

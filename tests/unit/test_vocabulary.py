@@ -16,7 +16,7 @@ from infogain.kernels import Spots
 from infogain.marginals import Deferred, Marginals, exclude_by_lane
 from infogain.samplers.frequencies import write_frequencies
 from infogain.samplers.pc import PC
-from infogain.state import Draft
+from tests.cases import draft_of
 
 SIZE, FIRST, COUNT = 12, 4, 6
 MASKED = torch.tensor([[True, False, True, True], [True, True, False, True]])
@@ -89,10 +89,8 @@ def test_masked_columns_alone_are_read_in_ids_too(part: Vocabulary, lazy: bool) 
 def test_pc_weighs_tokens_by_their_own_frequency(tmp_path: Path) -> None:
     write_frequencies(Counter({token: 3**token for token in range(SIZE)}), tmp_path / "f.json")
     sampler = PC(frequencies=str(tmp_path / "f.json"), alpha=100.0)
-    zeros = torch.zeros(2, dtype=torch.int64)
     tokens = torch.full((2, 4), 11)
-    names = ("row", "group", "start", "step", "taken", "steps", "total", "seed")
-    draft = Draft(**dict.fromkeys(names, zeros), cost=zeros.double(), tokens=tokens, masked=MASKED, revealed=tokens)
+    draft = draft_of(tokens, MASKED)
     one, two = (sampler.phi(draft.seen(p), p.argmax) for p in pair(PARTS[0]))
     assert torch.allclose(one, two, atol=1e-12)
     flat = replace(sampler, frequencies=None)
