@@ -37,9 +37,10 @@ test-interpreted: $(READY) ## whole decodes by the GPU's kernels, interpreted on
 	@$(BIN)/python tools/tiers.py $@
 	TRITON_INTERPRET=1 $(BIN)/python -m pytest -o addopts="$(TIER)" tests/interpreted
 
-test-gpu: $(READY) ## the laws on a CUDA device
+test-gpu: $(READY) ## the laws on a CUDA device, in order and in a random one
 	@$(BIN)/python tools/tiers.py $@
 	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/gpu
+	$(BIN)/python -m pytest -o addopts="$(TIER)" --shuffle $$$$ tests/gpu
 
 docs: $(READY) ## write docs/paper-map.md anew from the docstrings, docs/results.md and docs/speed.md from the numbers
 	$(BIN)/python tools/paper_map.py
