@@ -75,9 +75,9 @@ class Batch:
             )
         lane.check(self.model.vocabulary, block_causal)
         lane.check_memory(self.model.vocabulary.count, self.model.device)
-        number, self.opened = self.opened, self.opened + 1
-        self.lanes[number] = LiveLane(lane, number, self.model, self.trace)
-        return number
+        self.lanes[self.opened] = LiveLane(lane, self.opened, self.model, self.trace)
+        self.opened += 1
+        return self.opened - 1
 
     def share(self, lane: Lane) -> tuple[int, range]:
         """Give rows to the open lane that decodes alike, or open this one; returns the lane's number and the rows'.
@@ -173,8 +173,8 @@ class Batch:
             return {}
         drafts = [step.to_evaluate for step in going.values()]
         tokens, masked, row = (together([getattr(d, name) for d in drafts]) for name in ("tokens", "masked", "row"))
-        most = max(max(step.unfinished_per_attempt.values()) for step in going.values())
-        masks = [sum(step.verdicts[m].left for m in step.unfinished) for step in going.values()]
+        most = max([max(step.unfinished_per_attempt.values()) for step in going.values()])
+        masks = [step.masks for step in going.values()]
         spots = Spots(masked, sum(masks))
         logits = self.model.at_masks(tokens, spots, self.contexts.context, row, most)
         check_logits(logits, [spots.count, self.model.vocabulary.count])
@@ -191,7 +191,7 @@ class Batch:
         z, live, kept = survivors(step, worth, p, lane.traits)
         ended = lane.ended(step, self.contexts.canvas) if step.finishing else None
         # What a sampler or a caller's function can break has been done: from here on the lane changes.
-        scheduler.count((a, a.columns[1] * count) for a, count in step.unfinished_per_attempt.items())
+        scheduler.count([(a, a.columns[1] * count) for a, count in step.unfinished_per_attempt.items()])
         scheduler.advance(step.left, live)
         lane.z = lane.with_places(z, live) if z and lane.traits.beam > 1 else z
         if ended:

@@ -77,7 +77,7 @@ def read_back(proposals: Mapping[Key, Proposal]) -> dict[Key, list[Verdict]]:
         return {}
     table = together([proposal.unread for proposal in proposals.values()]).cpu().T
     floats, whole = table[:FLOATS].view(torch.float64).tolist(), table[FLOATS:].tolist()
-    verdicts = (Verdict(*numbers) for numbers in zip(*floats, *whole, strict=True))
+    verdicts = iter([Verdict(*numbers) for numbers in zip(*floats, *whole, strict=True)])
     return {lane: list(islice(verdicts, len(proposal.unread))) for lane, proposal in proposals.items()}
 
 
@@ -103,7 +103,12 @@ class Step:
     @cached_property
     def unfinished_per_attempt(self) -> Counter[Attempt]:
         """How many candidates each attempt has evaluated, in their order."""
-        return Counter(self.attempts[m] for m in self.unfinished)
+        return Counter([self.attempts[m] for m in self.unfinished])
+
+    @property
+    def masks(self) -> int:
+        """What the model is asked for: the masks that all unfinished candidates leave."""
+        return sum([verdict.left for verdict in self.verdicts])
 
     @property
     def left(self) -> dict[Attempt, int]:
