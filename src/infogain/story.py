@@ -76,7 +76,7 @@ class Story:
         return min(known, key=lambda h: h.cost, default=Hypothesis(self.prompts[prompt]))
 
     def _advance(self, prompt: int, copy: int, rows: list[Row]) -> list[Hypothesis]:
-        """Survivors keep their order, so a group's rows are the candidates kept in its last step, one for one."""
+        """Survivors keep their order, so an attempt's rows are the candidates kept in its last step, one for one."""
         before = self._groups.get((prompt, copy), [Hypothesis(self.prompts[prompt])])
         stopped = [h for h in before if h.stopped] if len(before) != len(rows) else []
         going = [h for h in before if h not in stopped]

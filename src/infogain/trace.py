@@ -50,7 +50,7 @@ class TraceStep:
 
 @dataclass(eq=False, repr=False)
 class Trace:
-    """`steps` in order, where survivors keep theirs: a group's rows are what its last step kept, one for one;
+    """`steps` in order, where survivors keep theirs: an attempt's rows are what its last step kept, one for one;
     `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of token ids, where known;
     `provenance` says which model it was, and how it ran (older files do not)."""
 

@@ -25,7 +25,8 @@ _SHIFTS = {bits: (torch.tensor(bits), torch.tensor((1 << (64 - bits)) - 1)) for 
 
 def noise(kind: str, seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
     """ "hash", "uniform" or "gumbel" noise of these arguments; tensors broadcast."""
-    if choice.usable(seed) and len(index) <= 3 and all(isinstance(i, Tensor) and i.ndim <= 3 for i in index):
+    kind_of_seed = seed.device.type, seed.dtype
+    if kind_of_seed in choice.FUSED and len(index) <= 3 and all(isinstance(i, Tensor) and i.ndim <= 3 for i in index):
         from infogain.kernels.hashing_triton import noise as fused
 
         return fused(kind, stream, seed, *cast("tuple[Tensor, ...]", index))
