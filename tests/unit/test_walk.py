@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "walk.md").read_text(encoding="utf-8")
 SOURCE = f"{Path(infogain.__file__).parent}/"
 NETWORK = "models/"
+CALLS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 MOST_MODULES, MOST_FORMS = 12, 10
 VERBS = {  # where each verb of the page begins
     ("batch", "open_blocks"): "open_blocks",
@@ -43,9 +44,10 @@ PROMPTS, LENGTHS = ["C24,13,6=31:", "S1", "J8*5+2*6+6*6=089?"], [10, 8, 12]
 
 @dataclass
 class Walk:
-    """The modules whose functions are called, in order, by verb; what the network calls is left out."""
+    """The modules whose functions are called, in order, and by verb; what the network calls is left out."""
 
     crossed: dict[str, list[str]] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
     verbs: list[str] = field(default_factory=lambda: ["step"])
     depth: int = 0  # of calls inside the network
 
@@ -64,8 +66,8 @@ class Walk:
             self.verbs.pop()
         elif enters:
             self.verbs += [verb] if verb else []
-            found = self.crossed.setdefault(self.verbs[-1], [])
-            found += [] if module in found else [module]
+            for found in (self.order, self.crossed.setdefault(self.verbs[-1], [])):
+                found += [] if module in found else [module]
 
     @property
     def modules(self) -> set[str]:
@@ -169,14 +171,14 @@ def test_steps_that_cross_more_cross_what_the_page_says() -> None:
 
 
 def test_generate_crosses_the_modules_that_the_page_names() -> None:
-    walk = Walk()
+    walk, loaded = Walk(), model()
     with walking(walk):
-        infogain.generate(model(), PROMPTS[0], length=18)
-    assert sorted(walk.modules) == sorted(module for line in table("module") for module in named(line[0]))
+        infogain.generate(loaded, PROMPTS[0], length=18)
+    assert walk.order == [module for line in table("module") for module in named(line[0])]
 
 
 def test_the_example_is_what_happens(capsys: pytest.CaptureFixture[str]) -> None:
-    (call,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    call = CALLS[0]
     exec(call, {})
     said, printed = re.search(r"text\) +# (.+)", call), capsys.readouterr().out.strip()
     assert said is not None
@@ -191,6 +193,17 @@ def test_the_example_is_what_happens(capsys: pytest.CaptureFixture[str]) -> None
     told = [(int(c), *model().tokenizer.encode(t), float(h), float(j), kept == "yes") for c, t, h, j, kept in lines]
     assert [line[:2] + line[4:] for line in found] == [line[:2] + line[4:] for line in told]
     assert torch.allclose(torch.tensor(found), torch.tensor(told), rtol=0, atol=0.01)
+
+
+def test_the_loop_runs_in_a_process_of_your_own(capsys: pytest.CaptureFixture[str]) -> None:
+    _, own = CALLS
+    exec(own, {})
+    lines = capsys.readouterr().out.splitlines()
+    said = re.search(r"left.error\) +# (.+)", own)
+    assert said is not None
+    assert said[1] in lines
+    assert len([line for line in lines if line.endswith(" None")]) == 2
+    assert "S1_" in lines[0], "a snapshot shows masks"
 
 
 def test_the_forms_of_a_row_are_where_the_page_says() -> None:
