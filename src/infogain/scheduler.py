@@ -160,7 +160,7 @@ class Scheduler:
     def judge(self, verdicts: Sequence[Verdict], words: int, where: str) -> dict[int, Exception]:
         """The rows whose logits are no distribution, each with its error; raises where a sampler breaks a promise."""
         parents = [verdict.parent for verdict in verdicts]
-        if parents != sorted(parents) or len(set(parents)) != len(self.live):
+        if parents != sorted(parents) or set(parents) != set(range(len(self.live))):
             raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
         failed: dict[int, Exception] = {}
         pace: dict[Attempt, int] = {}
