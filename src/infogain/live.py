@@ -204,7 +204,7 @@ class LiveLane:
                     here[row].steps.append(TraceStep(len(here[row].steps), rows))
         left = []
         for request in finished:
-            trace = self.trace and self.trace.of_row(request.canvas.rows(), request.steps)
+            trace = self.trace and self.trace.of_row(request.recipe.plain(), request.canvas.rows(), request.steps)
             result = collect([request], request.recipe, self.device, calls, trace)
             left.append((request.row, result, request.error))
         return left

@@ -78,9 +78,9 @@ class Trace:
         self.unread.clear()
         return self._steps
 
-    def of_row(self, canvas: list[list[int]], steps: list[TraceStep]) -> Trace:
-        """The trace of one of its rows, which began as this canvas and took these steps."""
-        return Trace(self.recipe, self.mask_id, canvas, _steps=steps)
+    def of_row(self, recipe: Plain, canvas: list[list[int]], steps: list[TraceStep]) -> Trace:
+        """The trace of one of its rows, which began as this canvas and took these steps; its seed may be its own."""
+        return Trace(recipe, self.mask_id, canvas, _steps=steps)
 
     def hand_out(self) -> Iterator[tuple[int, list[Row]]]:
         """Each step's rows by their prompt, as though it were the only one. They are forgotten here."""
