@@ -104,6 +104,7 @@ class Batch:
     def cancel(self, lane: int, rows: Collection[int]) -> None:
         """These rows are forgotten and give no result; others take their places in the next step."""
         self._lane(lane).cancel(set(rows))
+        self._forget()
 
     def close(self, lane: int) -> None:
         """The lane takes no more rows, and is forgotten when the last of those it has has left."""

@@ -13,7 +13,7 @@ from infogain.device import counting, upload
 from infogain.lane import Lane
 from infogain.marginals import Marginals
 from infogain.models.denoiser import Denoiser
-from infogain.request import Attempt, Parked, make_requests
+from infogain.request import Attempt, Parked, Request, make_requests
 from infogain.result import Result, collect
 from infogain.scheduler import Scheduler
 from infogain.state import LINES, Draft, State
@@ -175,6 +175,7 @@ class LiveLane:
         """These rows are forgotten."""
         self._drop(rows)
         self.scheduler.cancel(rows)
+        self._hand_out()
 
     def _drop(self, rows: Collection[int]) -> None:
         """The hypotheses of these rows are no longer decoded."""
@@ -194,14 +195,18 @@ class LiveLane:
             self.trace.canvas = [row for request in rows for row in request.canvas.rows()]
         return collect(rows, self.lane.recipe, self.device, calls, self.trace)
 
+    def _hand_out(self, finished: Sequence[Request] = ()) -> None:
+        """Each row that is here gets its own of the steps traced so far; what was of rows cancelled goes."""
+        here = self.scheduler.in_flight | {request.row: request for request in (*self.scheduler.finished, *finished)}
+        for row, rows in self.trace.hand_out() if self.trace else ():
+            if row in here:
+                here[row].steps.append(TraceStep(len(here[row].steps), rows))
+
     def leave(self, calls: int) -> list[tuple[int, Result, Exception | None]]:
         """The rows that have finished, each with a Result and a trace of its own; they are forgotten here."""
         finished, self.scheduler.finished = self.scheduler.finished, []
-        if self.trace and finished:
-            here = self.scheduler.in_flight | {request.row: request for request in finished}
-            for row, rows in self.trace.hand_out():
-                if row in here:  # and was not cancelled
-                    here[row].steps.append(TraceStep(len(here[row].steps), rows))
+        if finished:
+            self._hand_out(finished)
         left = []
         for request in finished:
             trace = self.trace and self.trace.of_row(request.recipe.plain(), request.canvas.rows(), request.steps)
