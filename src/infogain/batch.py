@@ -2,7 +2,7 @@
 
 Every sampler runs in it: greedy ones propose one candidate, whose evaluation is simply the next step's forward;
 look-ahead ones propose several. What fails, fails alone: a row whose logits are not finite, a lane whose sampler
-raises. Only an error of the model itself comes out of `step`.
+raises. Only an error of the model itself comes out of `step`; who calls `step` again goes on as if there had been none.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class Batch:
         scheduler, rows = lane.scheduler, lane.scheduler.live
         worth = score(step, lane.lane.recipe.sampler, p)
         z, live, kept = survivors(step, worth, p, lane.traits)
-        ended = lane.ended(step, self.contexts.canvas) if step.finishing else None
+        ended = lane.ended(step, self.contexts.canvas, self.contexts.context) if step.finishing else None
         # What a sampler or a caller's function can break has been done: from here on the lane changes.
         scheduler.count([(a, a.columns[1] * count) for a, count in step.unfinished_per_attempt.items()])
         scheduler.advance(step.left, live)

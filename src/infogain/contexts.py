@@ -51,11 +51,10 @@ class Contexts:
             for way, parked in lane.openings():
                 ways[way].append((lane, parked))
         whole = ways.pop(None, None)
-        pasts = [self._past(opening) for opening in ways.values()]  # before any row of the context goes
-        for opening in ways.values():
-            self._open(lanes, opening, pasts.pop(0))  # and what it holds is let go
+        for way in list(ways):
+            self._open(lanes, ways.pop(way), going_on=True)  # and what it holds is let go
         if whole:
-            self._open(lanes, whole, None)
+            self._open(lanes, whole, going_on=False)
         for lane in lanes:
             lane.unsettled = False
 
@@ -70,14 +69,14 @@ class Contexts:
         row = [parked.row for _, parked in opening if parked.row is not None]
         known = all(lane.traits.beam == 1 for lane, _ in opening)  # an attempt is one row of the context
         places = [attempt.context[0] for attempt in attempts] if known else None
-        return Past(self.context, torch.cat(row), [attempt.previous_start for attempt in attempts], places)
+        return Past(opening[0][1].context, torch.cat(row), [attempt.previous_start for attempt in attempts], places)
 
-    def _open(self, lanes: Sequence[LiveLane], opening: Openings, past: Past | None) -> None:
+    def _open(self, lanes: Sequence[LiveLane], opening: Openings, going_on: bool) -> None:
         attempts = [attempt for _, parked in opening for attempt in parked.attempts]
         canvas = Canvas.join(*(parked.canvas for _, parked in opening)).fit(max(a.request.length for a in attempts))
         start = [attempt.now.start for attempt in attempts]
-        if past:
-            context, logits = self.model.append(canvas, start, self.width, past)
+        if going_on:
+            context, logits = self.model.append(canvas, start, self.width, self._past(opening))
             first_row = self._make_room(lanes)
         else:
             first_row = self._make_room(lanes)  # what nobody stands on any more goes before there is more
@@ -96,7 +95,7 @@ class Contexts:
             self.context, self.canvas = context, canvas
         for lane, parked in opening:
             count = len(parked.attempts)
-            self._count(lane, parked.attempts, going_on=past is not None)
+            self._count(lane, parked.attempts, going_on)
             lane.open(parked, p[:count], first_row)
             p, first_row = p[count:], first_row + count
 
@@ -116,8 +115,8 @@ class Contexts:
             return 0
         assert self.canvas is not None
         if len(stay) < len(self.canvas.length):
-            self.context = self.context.take(stay)
-            self.canvas = self.canvas.take(upload(stay, self.model.device))
+            index = upload(stay, self.model.device)
+            self.context, self.canvas = self.context.take(stay), self.canvas.take(index)
             for lane in lanes:
                 lane.renumber({old: new for new, old in enumerate(stay)})
         return len(stay)

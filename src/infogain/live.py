@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 import torch
 
@@ -92,7 +94,8 @@ class LiveLane:
         for parked in self.parked:
             ways = [None if parked.row is None else self.scheduler.reading(attempt) for attempt in parked.attempts]
             for way in dict.fromkeys(ways):
-                parts.append((way, parked.take([h for h, other in enumerate(ways) if other == way])))
+                part = parked.take([h for h, other in enumerate(ways) if other == way])
+                parts.append((way, replace(part, row=None, context=None) if way is None else part))
         self.parked = [parked for _, parked in parts]
         return parts
 
@@ -135,7 +138,7 @@ class LiveLane:
             number = upload([moved.get(row, 0) for row in range(max(moved) + 1)], self.device)
             self.z = self.z.with_line("row", number[self.z.row])
 
-    def ended(self, step: Step, canvas: Canvas | None) -> tuple[Parked, list[bool]]:
+    def ended(self, step: Step, canvas: Canvas | None, context: Any) -> tuple[Parked, list[bool]]:
         """The hypotheses that finish their block, and which of them end their text."""
         assert canvas is not None
         ends = step.draft.draft(step.finishing_index)
@@ -144,7 +147,7 @@ class LiveLane:
         stopped = [step.verdicts[m].ends > 0 for m in step.finishing]
         if self.lane.stop:
             stopped = self._asked(rows, attempts, stopped)
-        return Parked(rows, attempts, ends.cost, ends.row), stopped
+        return Parked(rows, attempts, ends.cost, ends.row, context), stopped
 
     def _asked(self, canvas: Canvas, attempts: list[Attempt], stopped: list[bool]) -> list[bool]:
         """Which texts end, by an EOS or because the lane says that what was written ends it. Reads the rows back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -84,7 +84,8 @@ class Parked:
     canvas: Canvas  # [H]
     attempts: list[Attempt]  # of each hypothesis
     cost: Tensor  # [H]
-    row: Tensor | None = None  # [H] the context row of the block each has finished; None: there was none
+    row: Tensor | None = None  # [H] the context row of the block each has finished; None: the row is read as a whole
+    context: Any = None  # whose row that is; a failed opening may leave the batch with another
     complete: bool = True  # False: decoding broke off before the text was whole
 
     def of_rows(self, rows: Collection[int], inside: bool = True) -> list[int]:
