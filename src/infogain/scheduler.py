@@ -25,7 +25,7 @@ PROMISES = {
     "no_token": "a candidate must write tokens of the vocabulary, never the mask; the sampler wrote something else",
     "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
     "empty": "a candidate must commit at least one token; the sampler chose none",
-    "uneven": "candidates that compete must commit equally many tokens",
+    "uneven": "candidates that compete must commit equally many tokens, less those they erase",
     "endless": f"a block must be filled in {STEPS_PER_MASK} steps for each of its masks; the sampler erases too much",
 }
 

@@ -36,12 +36,13 @@ class Hypothesis:
         tokens = list(self.tokens)
         for column, token in zip(candidate.columns, candidate.tokens, strict=True):
             tokens[column] = token
-        ends_block = set(candidate.columns) == set(row.columns)
+        ends_block, moves = set(candidate.columns) == set(row.columns), (*self.moves, (row, candidate))
+        written = (column for there, its in moves if there.start == row.start for column in its.columns)
         return Hypothesis(
             tokens=tokens,
-            moves=(*self.moves, (row, candidate)),
+            moves=moves,
             entropy={**self.entropy, **dict(zip(row.columns, row.entropy, strict=True))},
-            stopped=self.stopped or (ends_block and not set(eos_ids).isdisjoint(tokens[row.start :])),
+            stopped=self.stopped or (ends_block and any(tokens[column] in eos_ids for column in written)),
         )
 
 

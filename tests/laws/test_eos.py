@@ -9,6 +9,7 @@ import infogain
 from infogain import Canvas
 from infogain.models import Tabular, random_joint
 from infogain.samplers import Sampler, make
+from infogain.story import tell
 from tests.cases import ALL, label
 
 EOS = 1
@@ -144,3 +145,14 @@ def test_a_stop_needs_one_hypothesis_in_sequence() -> None:
     for recipe in (infogain.Recipe(make("info-gain-beam")), infogain.Recipe(make("ar"), block=2, order="random")):
         with pytest.raises(infogain.OptionError, match="keeps one hypothesis"):
             infogain.decode_lanes(MODEL, [infogain.Lane(canvas, recipe, stop=lambda row, written: True)])
+
+
+def test_a_story_knows_an_eos_that_was_given() -> None:
+    """A beam's hypotheses end at different times: who takes a given EOS for an end loses one that goes on."""
+    canvas = Canvas.infill([[0, 0, *[MODEL.mask_id] * 5, EOS]], MODEL.mask_id)
+    for seed in range(5):
+        result = infogain.decode(MODEL, canvas, make("info-gain-beam", width=3), block=2, eos_ids=EOS, seed=seed)
+        assert result.trace is not None
+        best = tell(result.trace, "a trace").best(0)
+        assert best.cost == result.cumulative_entropy[0]
+        assert [best.tokens[c] for c in range(8) if not result.skipped[0, c]] == result.tokens[~result.skipped].tolist()
