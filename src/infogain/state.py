@@ -45,7 +45,7 @@ def total(x: Tensor) -> Tensor:
 
 
 LINES = ("row", "attempt", "start", "steps", "total", "seed", "step", "taken", "left")  # of a Draft's table
-SEED, STEP, TAKEN, LEFT = (LINES.index(name) for name in ("seed", "step", "taken", "left"))
+ROW, ATTEMPT, START, STEPS, TOTAL, SEED, STEP, TAKEN, LEFT = range(len(LINES))
 
 
 @dataclass(frozen=True)
@@ -59,53 +59,49 @@ class Draft:
     revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
 
     @cached_property
-    def _line(self) -> tuple[Tensor, ...]:
-        return self.table.unbind()
-
-    @property
     def row(self) -> Tensor:
         """The context row that holds what lies outside the block. [R], as all that follow"""
-        return self._line[0]
+        return self.table[ROW]
 
-    @property
+    @cached_property
     def attempt(self) -> Tensor:
         """Whose it is: the hypotheses of one attempt compete for its places."""
-        return self._line[1]
+        return self.table[ATTEMPT]
 
-    @property
+    @cached_property
     def start(self) -> Tensor:
         """First canvas column of the block."""
-        return self._line[2]
+        return self.table[START]
 
-    @property
+    @cached_property
     def steps(self) -> Tensor:
         """Steps that the schedule allots to this block."""
-        return self._line[3]
+        return self.table[STEPS]
 
-    @property
+    @cached_property
     def total(self) -> Tensor:
         """Masks that the block began with."""
-        return self._line[4]
+        return self.table[TOTAL]
 
-    @property
+    @cached_property
     def seed(self) -> Tensor:
         """What its noise is a function of."""
-        return self._line[SEED]
+        return self.table[SEED]
 
-    @property
+    @cached_property
     def step(self) -> Tensor:
         """Steps already taken in this block."""
-        return self._line[STEP]
+        return self.table[STEP]
 
-    @property
+    @cached_property
     def taken(self) -> Tensor:
         """Steps already taken in all blocks."""
-        return self._line[TAKEN]
+        return self.table[TAKEN]
 
-    @property
+    @cached_property
     def left(self) -> Tensor:
         """Masks left in the block."""
-        return self._line[LEFT]
+        return self.table[LEFT]
 
     @cached_property
     def column(self) -> Tensor:
