@@ -11,6 +11,7 @@ from infogain import startup  # noqa: F401  # first of all: it minds Ctrl-C whil
 
 # isort: split
 from infogain import models, samplers
+from infogain.batch import Batch
 from infogain.canvas import Canvas
 from infogain.config import save_recipe
 from infogain.decode import decode, decode_lanes, decode_stream
@@ -37,6 +38,7 @@ from infogain.version import __version__
 from infogain.vocabulary import Vocabulary
 
 __all__ = [
+    "Batch",
     "Canvas",
     "ContextError",
     "ContractError",
