@@ -79,7 +79,8 @@ class Denoiser(ABC):
     ) -> tuple[Any, Tensor]:
         """Open a block at each row's start: its Context, and the block's logits. -> [C], [C, W, V]
 
-        `width` is that of the widest block in the batch; a row's own ends before `end` (unset: start + width).
+        `width` is that of the widest block in the batch; a row's own ends before `end` (unset: start + width). Calls to
+        come may show more columns of a block or fewer, as wide ones come and go, but never less than the row's own.
         """
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:

@@ -94,7 +94,9 @@ class Tabular(Denoiser):
             raise InputError(f"this table holds {self.length} columns; the canvas has {columns}. Shorten the canvas.")
         column, first = torch.arange(columns, device=self.device), upload(start, self.device)[:, None]
         known = canvas.inside & (canvas.tokens != self.mask_id)
-        in_block = (column >= first) & (column < first + width)
+        # what lies behind the row's own block counts here, for later calls need not show it
+        last = first + width if end is None else upload(end, self.device)[:, None]
+        in_block = (column >= first) & (column < last)
         outside = known & ~in_block
         if self.attention_block:  # what comes after the block is not seen
             outside &= column < first
