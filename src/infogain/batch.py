@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import torch
 
+from infogain import noise
 from infogain.canvas import Canvas
 from infogain.contexts import Contexts
 from infogain.device import current, together
@@ -91,8 +92,15 @@ class Batch:
         return self.open(lane), range(lane.rows)
 
     def admit(self, lane: int, canvas: Canvas, seeds: Sequence[int] | None = None) -> range:
-        """More rows for a lane; returns their numbers. They wait where there is no place for them."""
-        return self._admit(lane, replace(self._lane(lane).lane, canvas=canvas, seeds=seeds))
+        """More rows for a lane; returns their numbers. They wait where there is no place for them.
+
+        `seeds` unset: those they would have had if the lane had been opened with them.
+        """
+        live = self._lane(lane)
+        more = replace(live.lane, canvas=canvas, seeds=seeds)
+        if seeds is None:
+            more = replace(more, seeds=noise.row_seeds(more.recipe.seed, more.rows, live.scheduler.admitted))
+        return self._admit(lane, more)
 
     def _admit(self, number: int, more: Lane) -> range:
         lane = self._lane(number)
@@ -103,6 +111,9 @@ class Batch:
 
     def cancel(self, lane: int, rows: Collection[int]) -> None:
         """These rows are forgotten and give no result; others take their places in the next step."""
+        admitted = self._lane(lane).scheduler.admitted
+        if unknown := [row for row in rows if not 0 <= row < admitted]:
+            raise InputError(f"rows of lane {lane} are 0 to {admitted - 1}; {unknown[0]} is none of them.")
         self._lane(lane).cancel(set(rows))
         self._forget()
 
@@ -245,15 +256,15 @@ class Batch:
     @torch.inference_mode()
     def snapshot(self) -> list[View]:
         """Every row in flight as it stands. Reads back once, all rows together."""
-        found = [(lane, p) for lane in self.lanes.values() for p in lane.in_flight(self.contexts.canvas)]
+        found = [(lane, *h) for lane in self.lanes.values() for h in lane.hypotheses(self.contexts.canvas)]
         if not found:
             return []
-        tokens = Canvas.join(*(parked.canvas for _, parked in found)).tokens
-        cost = torch.cat([parked.cost for _, parked in found]).view(torch.int64)
+        tokens = Canvas.join(*(parked.canvas for _, parked, _ in found)).tokens
+        cost = torch.cat([parked.cost for _, parked, _ in found]).view(torch.int64)
         table = torch.cat([cost[:, None], tokens], 1).cpu()
         costs, rows = table[:, 0].contiguous().view(torch.float64).tolist(), table[:, 1:].tolist()
         best: dict[tuple[int, int], View] = {}
-        owners = ((lane.number, attempt.request) for lane, parked in found for attempt in parked.attempts)
+        owners = ((lane.number, request) for lane, _, requests in found for request in requests)
         for (lane, request), least, row in zip(owners, costs, rows, strict=True):
             view = View(lane, request.row, row[: request.length], least)
             best[view[:2]] = min(best.get(view[:2], view), view, key=lambda one: one.cost)

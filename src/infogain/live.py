@@ -167,6 +167,11 @@ class LiveLane:
         now = canvas.take(self.z.row).write(self.z.start, self.z.tokens, self.z.revealed)
         return [Parked(now, self.scheduler.live, self.z.cost), *self.parked]
 
+    def hypotheses(self, canvas: Canvas | None) -> list[tuple[Parked, list[Request]]]:
+        """Every hypothesis of rows in flight and whose each is, those that have finished before the row has too."""
+        found = [(parked, [attempt.request for attempt in parked.attempts]) for parked in self.in_flight(canvas)]
+        return found + [(one, [r]) for r in self.scheduler.in_flight.values() for one in r.finished]
+
     def end(self, errors: Mapping[int, Exception | None], canvas: Canvas | None) -> None:
         """These rows in flight are finished as far as they got, each because of its error, if there is one."""
         for parked in self.in_flight(canvas):

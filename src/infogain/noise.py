@@ -42,10 +42,10 @@ def fork(seed: Tensor, stream: int, branch: Tensor) -> Tensor:
     return torch.where(branch == 0, seed, hashed(seed, stream, branch))
 
 
-def row_seeds(seed: int, rows: int) -> list[int]:
-    """One seed per row from the one seed of a decode."""
+def row_seeds(seed: int, rows: int, first: int = 0) -> list[int]:
+    """One seed per row from the one seed of a decode, for rows numbered from `first`."""
     base = torch.tensor(seed, dtype=torch.int64)
-    return [int(h) for h in hashed(base, ROW, torch.arange(rows))]
+    return [int(h) for h in hashed(base, ROW, torch.arange(first, first + rows))]
 
 
 def repeat_seed(seed: int, number: int) -> int:
