@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 TIER := -q -rs --strict-markers --strict-config -p no:cacheprovider
 
-.PHONY: demo test test-sandbox test-interpreted test-gpu format docs clean help
+.PHONY: demo test test-sandbox test-endurance test-interpreted test-gpu format docs clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -32,6 +32,10 @@ test: $(READY) ## every check of the fast tier: lint, types, layers, tests, cove
 test-sandbox: $(READY) ## the sandbox under attack, in three set-ups of privileges (Linux)
 	@$(BIN)/python tools/tiers.py $@
 	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/sandbox
+
+test-endurance: $(READY) ## twenty thousand rows through one batch leave memory flat (Linux)
+	@$(BIN)/python tools/tiers.py $@
+	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/endurance
 
 test-interpreted: $(READY) ## whole decodes by the GPU's kernels, interpreted on the CPU (Triton)
 	@$(BIN)/python tools/tiers.py $@

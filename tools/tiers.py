@@ -23,6 +23,10 @@ def sandbox_absent() -> str | None:
     return refused and f"the sandbox's walls cannot be put up: {refused}"
 
 
+def endurance_absent() -> str | None:
+    return None if Path("/proc/self/statm").exists() else "how much memory a process has is read from Linux's /proc"
+
+
 def interpreted_absent() -> str | None:
     if importlib.util.find_spec("triton") is None:
         return "Triton is not installed"
@@ -42,6 +46,7 @@ def gpu_absent() -> str | None:
 
 TIERS: dict[str, Callable[[], str | None]] = {
     "test-sandbox": sandbox_absent,
+    "test-endurance": endurance_absent,
     "test-interpreted": interpreted_absent,
     "test-gpu": gpu_absent,
 }
