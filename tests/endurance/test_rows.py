@@ -11,7 +11,7 @@ from tests.endurance.drive import Held, seen_after
 
 EARLY, LATE = 5_000, 20_000
 MOST_MB = 4  # that the process may grow by meanwhile
-MOST_OBJECTS = 500  # of Python; a thirtieth of one for each row
+MOST_OBJECTS = 1_000  # of Python; a fifteenth of one for each row
 
 
 def resident_mb() -> float:
