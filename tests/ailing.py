@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from infogain import Canvas
-from infogain.batch import Batch, Left
+from infogain.batch import Batch
 from infogain.kernels import Spots
 from infogain.models import Denoiser, Wrapper
 from infogain.models.denoiser import Past
+from infogain.result import Left
 from infogain.samplers import Sampler
 from infogain.state import Candidates, State
 

@@ -26,20 +26,13 @@ from infogain.marginals import Marginals, exclude_by_lane
 from infogain.models.denoiser import Denoiser, check_logits
 from infogain.options import Plain
 from infogain.provenance import provenance as provenance_of
-from infogain.result import Result
+from infogain.recipe import Recipe
+from infogain.request import Request
+from infogain.result import Left, Result, collect, traced
 from infogain.scheduler import Verdict
 from infogain.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors
 
 Found = TypeVar("Found")
-
-
-class Left(NamedTuple):
-    """A row that has left: decoded to its end or, where there is an error, as far as it got."""
-
-    lane: int
-    row: int  # its number in the lane
-    result: Result
-    error: Exception | None
 
 
 class View(NamedTuple):
@@ -70,13 +63,13 @@ class Batch:
     def open(self, lane: Lane) -> int:
         """Take in a lane, whose rows are numbered from 0; returns its number. What can be refused is refused here."""
         lane, block_causal = lane.fitted(self.model.attention_block), self.model.attention_block is not None
-        if block_causal and any(other.lane.recipe.block != lane.recipe.block for other in self.lanes.values()):
+        if block_causal and any(other.recipe.block != lane.recipe.block for other in self.lanes.values()):
             raise InputError(
                 "lanes of a block-causal model must share one block width: it is the model's attention block."
             )
         lane.check(self.model.vocabulary, block_causal)
         lane.check_memory(self.model.vocabulary.count, self.model.device)
-        self.lanes[self.opened] = LiveLane(lane, self.opened, self.model, self.trace)
+        self.lanes[self.opened] = LiveLane(lane, self.opened, self.model)
         self.opened += 1
         return self.opened - 1
 
@@ -154,7 +147,7 @@ class Batch:
             try:
                 result = verb(lane)
             except Exception as error:
-                lane.end(dict.fromkeys(lane.scheduler.in_flight, error), self.contexts.canvas)
+                lane.abort(dict.fromkeys(lane.scheduler.in_flight, error), self.contexts.canvas)
                 continue
             if result is not None:
                 found[lane] = result
@@ -163,18 +156,18 @@ class Batch:
     def open_blocks(self) -> None:
         """Rows at a block's start: the model reads what lies outside it."""
         lanes = list(self.lanes.values())
-        if any(lane.unsettled for lane in lanes):
+        if any(lane.rows_changed for lane in lanes):
             self.contexts.open_blocks(lanes)
 
     def _propose(self, lane: LiveLane) -> Proposal:
         assert lane.z is not None
-        recipe = lane.lane.recipe
+        recipe = lane.recipe
         return propose(lane.z, recipe.sampler, recipe.schedule, self.model.mask_id, lane.eos_ids, lane.traits.erases)
 
     def _settle(self, lane: LiveLane, proposal: Proposal, verdicts: Sequence[Verdict]) -> Step | None:
         """None where rows fail, whose logits are no distribution: the others propose the same again without them."""
         if failed := lane.scheduler.judge(verdicts, self.model.vocab_size, f"lane {lane.number}"):
-            lane.end(failed, self.contexts.canvas)
+            lane.abort(failed, self.contexts.canvas)
             return None
         return settle(proposal, verdicts, lane.scheduler.live)
 
@@ -199,9 +192,9 @@ class Batch:
     def _transition(self, lane: LiveLane, step: Step, p: Marginals | None) -> StepEvent:
         """Keep the best candidates of each attempt; hypotheses that have finished their block are parked."""
         scheduler, rows = lane.scheduler, lane.scheduler.live
-        worth = score(step, lane.lane.recipe.sampler, p)
+        worth = score(step, lane.recipe.sampler, p)
         z, live, kept = survivors(step, worth, p, lane.traits)
-        ended = lane.ended(step, self.contexts.canvas, self.contexts.context) if step.finishing else None
+        ended = lane.finished_blocks(step, self.contexts.canvas, self.contexts.context) if step.finishing else None
         # What a sampler or a caller's function can break has been done: from here on the lane changes.
         scheduler.count([(a, a.columns[1] * count) for a, count in step.unfinished_per_attempt.items()])
         scheduler.advance(step.left, live)
@@ -222,31 +215,39 @@ class Batch:
             done=scheduler.done,
             total=scheduler.masks,
         )
-        if lane.trace:
-            lane.trace.unread.append(event.compact())
+        if self.trace:
+            record = event.record()
+            for request in dict.fromkeys([attempt.request for attempt in rows]):
+                request.records.append(record)
         return event
 
     @torch.inference_mode()
     def leave(self) -> list[Left]:
         """The rows that have finished, or failed. They are forgotten here."""
-        left = [
-            Left(lane.number, row, self._signed(result), error)
-            for lane in self.lanes.values()
-            for row, result, error in lane.leave(self.contexts.calls)
-        ]
+        left = []
+        for lane in self.lanes.values():
+            finished, lane.scheduler.finished = lane.scheduler.finished, []
+            for request in finished:
+                result = self._result(lane, [request], request.recipe, request.row)
+                left.append(Left(lane.number, request.row, result, request.error))
         self._forget()
         return left
+
+    def _result(self, lane: LiveLane, rows: Sequence[Request], recipe: Recipe, row: int | None = None) -> Result:
+        result = collect(rows, recipe, lane.device, self.contexts.calls, self.provenance)
+        return traced(result, rows, row) if self.trace else result
 
     def break_off(self) -> None:
         """What is in flight counts as finished, as far as it got."""
         for lane in self.lanes.values():
-            lane.end(dict.fromkeys(lane.scheduler.in_flight), self.contexts.canvas)
+            lane.abort(dict.fromkeys(lane.scheduler.in_flight), self.contexts.canvas)
 
     @torch.inference_mode()
     def results(self) -> list[Result]:
-        """Of every lane all rows that have not left; decoding ends here."""
+        """Of every lane all rows that have not left; those that wait are as they came. Decoding ends here."""
         self.break_off()
-        return [self._signed(lane.result(self.contexts.calls)) for lane in self.lanes.values()]
+        every = [(lane, [*lane.scheduler.finished, *lane.scheduler.waiting]) for lane in self.lanes.values()]
+        return [self._result(lane, sorted(rows, key=lambda r: r.row), lane.recipe) for lane, rows in every]
 
     @property
     def errors(self) -> list[Exception]:
@@ -269,9 +270,3 @@ class Batch:
             view = View(lane, request.row, row[: request.length], least)
             best[view[:2]] = min(best.get(view[:2], view), view, key=lambda one: one.cost)
         return list(best.values())
-
-    def _signed(self, result: Result) -> Result:
-        """A result that says which model it comes from, and so does its trace."""
-        if result.trace:
-            result.trace.provenance = self.provenance
-        return replace(result, provenance=self.provenance)

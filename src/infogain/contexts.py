@@ -43,7 +43,7 @@ class Contexts:
         for lane in lanes:
             lane.fill()
         between = [lane for lane in lanes if lane.parked]
-        if between and all(lane.holds for lane in between):
+        if between and all(lane.waits_for_others for lane in between):
             return
         self._fit(lanes)
         ways = defaultdict[int | None, Openings](list)
@@ -56,7 +56,7 @@ class Contexts:
         if whole:
             self._open(lanes, whole, going_on=False)
         for lane in lanes:
-            lane.unsettled = False
+            lane.rows_changed = False
 
     def _fit(self, lanes: Sequence[LiveLane]) -> None:
         """Blocks are as wide as the widest of them; where a wider one opens, or the widest has left, all others fit."""
@@ -109,7 +109,7 @@ class Contexts:
 
     def _make_room(self, lanes: Sequence[LiveLane]) -> int:
         """Drop context rows that no live attempt stands on; returns how many stay."""
-        stay = sorted(row for lane in lanes for attempt in lane.scheduler.standing for row in attempt.context)
+        stay = sorted(row for lane in lanes for attempt in lane.scheduler.live_attempts for row in attempt.context)
         if not stay:
             self.context = None
             return 0

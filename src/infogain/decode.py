@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from infogain.batch import Batch, Left
+from infogain.batch import Batch
 from infogain.canvas import Canvas
 from infogain.errors import InfoGainError, InputError
 from infogain.lane import Lane
 from infogain.models.denoiser import Denoiser, adapt
 from infogain.resolve import Given, as_recipe
-from infogain.result import Result
+from infogain.result import Left, Result
 from infogain.step import StepEvent
 from infogain.text import TextModel
 

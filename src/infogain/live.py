@@ -16,27 +16,24 @@ from infogain.lane import Lane
 from infogain.marginals import Marginals
 from infogain.models.denoiser import Denoiser
 from infogain.request import Attempt, Parked, Request, make_requests
-from infogain.result import Result, collect
 from infogain.scheduler import Scheduler
 from infogain.state import LINES, Draft, State
 from infogain.step import Step
-from infogain.trace import Trace, TraceStep
 
 
 class LiveLane:
     """What a Lane asks for, on its way: `scheduler` is the host's side of it, `z` and `parked` are the device's."""
 
-    def __init__(self, lane: Lane, number: int, model: Denoiser, trace: bool) -> None:
-        recipe = lane.recipe
+    def __init__(self, lane: Lane, number: int, model: Denoiser) -> None:
+        self.recipe = recipe = lane.recipe
         self.lane, self.number, self.device = lane, number, model.device
         self.traits = recipe.sampler.traits
         self.aligned = model.attention_block is not None
         self.eos_ids = upload(recipe.eos_ids, self.device) if recipe.eos_ids else None
         self.vocabulary = model.vocabulary.allowing(recipe.eos_ids)
         self.scheduler = Scheduler(lane.at_once, self.traits.copies, None if self.aligned else model.refresh)
-        self.trace = Trace(recipe.plain(), lane.canvas.mask_id, []) if trace else None
         self.closed = False
-        self.unsettled = True  # rows have come or gone since blocks were last opened
+        self.rows_changed = True  # rows have come or gone since blocks were last opened
         self.z: State | None = None
         self.parked: list[Parked] = []
         self.admit(lane)
@@ -52,9 +49,9 @@ class LiveLane:
         return not (self.live or self.scheduler.finished)
 
     @property
-    def holds(self) -> bool:
+    def waits_for_others(self) -> bool:
         """Whether rows between blocks are held back, to open theirs together with others."""
-        return self.scheduler.holds(self._between_blocks())
+        return self.scheduler.waits_for_others(self._between_blocks())
 
     @property
     def widest(self) -> int:
@@ -81,7 +78,7 @@ class LiveLane:
 
     def end_blocks(self, parked: Parked, stopped: list[bool]) -> None:
         """Those with more to write wait to open their next block, the others are finished."""
-        self.unsettled = True
+        self.rows_changed = True
         more = self.scheduler.end_blocks(parked.attempts, stopped, self.traits.beam > 1)
         if done := sorted(set(range(len(parked.attempts))) - set(more)):
             parked.take(done).hand_over()
@@ -92,7 +89,7 @@ class LiveLane:
         """What is parked, by the way its rows are read; None: as a whole."""
         parts = []
         for parked in self.parked:
-            ways = [None if parked.row is None else self.scheduler.reading(attempt) for attempt in parked.attempts]
+            ways = [None if parked.row is None else self.scheduler.way_to_open(attempt) for attempt in parked.attempts]
             for way in dict.fromkeys(ways):
                 part = parked.take([h for h, other in enumerate(ways) if other == way])
                 parts.append((way, replace(part, row=None, context=None) if way is None else part))
@@ -138,7 +135,7 @@ class LiveLane:
             number = upload([moved.get(row, 0) for row in range(max(moved) + 1)], self.device)
             self.z = self.z.with_line("row", number[self.z.row])
 
-    def ended(self, step: Step, canvas: Canvas | None, context: Any) -> tuple[Parked, list[bool]]:
+    def finished_blocks(self, step: Step, canvas: Canvas | None, context: Any) -> tuple[Parked, list[bool]]:
         """The hypotheses that finish their block, and which of them end their text."""
         assert canvas is not None
         ends = step.draft.draft(step.finishing_index)
@@ -172,22 +169,21 @@ class LiveLane:
         found = [(parked, [attempt.request for attempt in parked.attempts]) for parked in self.in_flight(canvas)]
         return found + [(one, [r]) for r in self.scheduler.in_flight.values() for one in r.finished]
 
-    def end(self, errors: Mapping[int, Exception | None], canvas: Canvas | None) -> None:
+    def abort(self, errors: Mapping[int, Exception | None], canvas: Canvas | None) -> None:
         """These rows in flight are finished as far as they got, each because of its error, if there is one."""
         for parked in self.in_flight(canvas):
             parked.take(parked.of_rows(errors)).hand_over(complete=False)
         self._drop(errors)
-        self.scheduler.end(errors)
+        self.scheduler.abort(errors)
 
     def cancel(self, rows: Collection[int]) -> None:
         """These rows are forgotten."""
         self._drop(rows)
         self.scheduler.cancel(rows)
-        self._hand_out()
 
     def _drop(self, rows: Collection[int]) -> None:
         """The hypotheses of these rows are no longer decoded."""
-        self.unsettled = True
+        self.rows_changed = True
         live = self.scheduler.live
         stay = [r for r, attempt in enumerate(live) if attempt.request.row not in rows]
         if self.z is not None and len(stay) < len(live):
@@ -195,29 +191,3 @@ class LiveLane:
             self.scheduler.live = [live[r] for r in stay]
         parts = [parked.take(parked.of_rows(rows, False)) for parked in self.parked]
         self.parked = [parked for parked in parts if parked.attempts]
-
-    def result(self, calls: int) -> Result:
-        """What became of all rows that have not left, in order; those that wait are as they came."""
-        rows = sorted([*self.scheduler.finished, *self.scheduler.waiting], key=lambda request: request.row)
-        if self.trace:
-            self.trace.canvas = [row for request in rows for row in request.canvas.rows()]
-        return collect(rows, self.lane.recipe, self.device, calls, self.trace)
-
-    def _hand_out(self, finished: Sequence[Request] = ()) -> None:
-        """Each row that is here gets its own of the steps traced so far; what was of rows cancelled goes."""
-        here = self.scheduler.in_flight | {request.row: request for request in (*self.scheduler.finished, *finished)}
-        for row, rows in self.trace.hand_out() if self.trace else ():
-            if row in here:
-                here[row].steps.append(TraceStep(len(here[row].steps), rows))
-
-    def leave(self, calls: int) -> list[tuple[int, Result, Exception | None]]:
-        """The rows that have finished, each with a Result and a trace of its own; they are forgotten here."""
-        finished, self.scheduler.finished = self.scheduler.finished, []
-        if finished:
-            self._hand_out(finished)
-        left = []
-        for request in finished:
-            trace = self.trace and self.trace.of_row(request.recipe.plain(), request.canvas.rows(), request.steps)
-            result = collect([request], request.recipe, self.device, calls, trace)
-            left.append((request.row, result, request.error))
-        return left

@@ -14,7 +14,7 @@ from infogain import noise
 from infogain.canvas import Canvas, split_blocks
 from infogain.device import upload
 from infogain.recipe import Recipe
-from infogain.trace import TraceStep
+from infogain.trace import StepRecord
 
 
 class Block(NamedTuple):
@@ -36,7 +36,7 @@ class Request:
     forwards: int = 0
     token_forwards: int = 0
     finished: list[Parked] = field(default_factory=list)  # hypotheses that have left, one each
-    steps: list[TraceStep] = field(default_factory=list)  # of its trace, as far as they are read
+    records: list[StepRecord] = field(default_factory=list)  # of its steps, where they are traced
     error: Exception | None = None  # why it was not decoded to its end
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -70,10 +70,17 @@ class Result:
         Path(path).write_text(text, encoding="utf-8")
 
 
-def collect(
-    requests: Sequence[Request], recipe: Recipe, device: torch.device, calls: int, trace: Trace | None
-) -> Result:
-    """What became of these rows: of each the finished hypothesis of least H̃.
+class Left(NamedTuple):
+    """A row that has left: decoded to its end or, where there is an error, as far as it got."""
+
+    lane: int
+    row: int  # its number in the lane
+    result: Result
+    error: Exception | None
+
+
+def collect(requests: Sequence[Request], recipe: Recipe, device: torch.device, calls: int, made_by: Plain) -> Result:
+    """What became of these rows: of each the finished hypothesis of least H̃. `made_by` is the model's provenance.
 
     Less than a millionth of a nat is a tie, to the first. A row that never began is as it came.
     """
@@ -91,7 +98,7 @@ def collect(
     generated = began.masked
     masked = generated & (canvas.tokens == canvas.mask_id)
     skipped = masked & upload([h.complete for h, _ in best], device).bool()[:, None]
-    result = Result(
+    return Result(
         tokens=torch.where(skipped, (*(recipe.eos_ids or ()), PAD)[0], canvas.tokens),
         length=began.length,
         generated=generated,
@@ -104,8 +111,21 @@ def collect(
         calls=calls,
         seeds=[request.seed for request in requests],
         recipe=recipe.plain(),
-        trace=trace,
+        trace=None,
+        provenance=made_by,
     )
-    if trace:
-        trace.rows = result.rows()
-    return result
+
+
+def traced(result: Result, requests: Sequence[Request], row: int | None = None) -> Result:
+    """The result with the trace of its rows: of all, or of one, whose number in the lane is `row`."""
+    records = {record for request in requests for record in request.records}
+    trace = Trace(
+        recipe=result.recipe,
+        mask_id=requests[0].canvas.mask_id,
+        canvas=[row for request in requests for row in request.canvas.rows()],
+        rows=result.rows(),
+        provenance=result.provenance,
+        records=sorted(records, key=lambda record: record.step),
+        row=row,
+    )
+    return replace(result, trace=trace)

@@ -95,7 +95,7 @@ class Scheduler:
         self.done = 0  # of those, filled, or skipped after an EOS
 
     @property
-    def standing(self) -> list[Attempt]:
+    def live_attempts(self) -> list[Attempt]:
         """The attempts that are live, each once."""
         return list(dict.fromkeys(self.live))
 
@@ -116,7 +116,7 @@ class Scheduler:
         self.in_flight |= {request.row: request for request in arriving}
         return arriving
 
-    def holds(self, parked: Sequence[Attempt]) -> bool:
+    def waits_for_others(self, parked: Sequence[Attempt]) -> bool:
         """Whether rows between blocks are held back, to open theirs with rows that are about to end theirs.
 
         They wait two steps at most for each block that both will then open, as far as is known: rows of one lane
@@ -130,7 +130,7 @@ class Scheduler:
         theirs = max(len(attempt.blocks) for attempt in self.live) + bool(self.waiting)  # whose next row takes a place
         return soonest <= 2 * min(ours, theirs)
 
-    def reading(self, attempt: Attempt) -> int | None:
+    def way_to_open(self, attempt: Attempt) -> int | None:
         """How a row that has finished a block opens the next one. None: it is read as a whole.
 
         Rows of one number open theirs together from what the model keeps. Where columns see what comes after them,
@@ -154,7 +154,7 @@ class Scheduler:
 
     def renumber(self, moved: Mapping[int, int]) -> None:
         """The context's rows have other numbers now."""
-        for attempt in self.standing:
+        for attempt in self.live_attempts:
             attempt.context = [moved[row] for row in attempt.context]
 
     def judge(self, verdicts: Sequence[Verdict], words: int, where: str) -> dict[int, Exception]:
@@ -213,7 +213,7 @@ class Scheduler:
                 self.finished.append(self.in_flight.pop(attempt.request.row))
         return more
 
-    def end(self, errors: Mapping[int, Exception | None]) -> None:
+    def abort(self, errors: Mapping[int, Exception | None]) -> None:
         """Rows in flight are finished before their time, each because of its error, if there is one."""
         for row, error in errors.items():
             request = self.in_flight.pop(row)
@@ -235,5 +235,5 @@ def _error(kind: Callable[[str], Exception], promise: str, attempt: Attempt, whe
     return kind(
         f"{PROMISES[promise]} ({where}, prompt {attempt.request.row}, block at column {now.start}, "
         f"{now.masks - attempt.left} of its {now.masks} masks filled). "
-        "What was decoded so far is in the error's `partial`."
+        "What was decoded so far is in the error's `partial`, or in what `Batch.leave` returns."
     )

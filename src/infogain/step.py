@@ -25,7 +25,7 @@ from infogain.samplers import Sampler, Traits
 from infogain.schedule import Schedule
 from infogain.scheduler import Verdict, distinct
 from infogain.state import ALL, Candidates, Draft, Index, State, check_form, index_of
-from infogain.trace import Compact
+from infogain.trace import StepRecord
 
 Key = TypeVar("Key")
 FLOATS = 2  # a Verdict's first numbers; the others are whole
@@ -203,11 +203,11 @@ class StepEvent:
     done: int  # masks filled so far, over all the lane's decodes
     total: int  # masks there were
 
-    def compact(self) -> Compact:
-        """What a trace keeps of it: small tensors, and no view of larger ones."""
+    def record(self) -> StepRecord:
+        """What traces keep of it: small tensors, and no view of larger ones."""
         z, a = self.z, self.a
         small = (z.start.clone(), z.masked, z.p.entropy.clone(), a.parent, a.chosen, a.tokens)
-        return self.step, self.prompt, self.copy, (*small, self.score, self.cost, self.kept)
+        return StepRecord(self.step, self.prompt, self.copy, (*small, self.score, self.cost, self.kept))
 
 
 def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor | slice, list[int]]:

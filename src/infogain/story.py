@@ -8,7 +8,7 @@ from itertools import groupby
 
 from infogain.errors import InputError
 from infogain.step import StepEvent
-from infogain.trace import Candidate, Row, Trace, TraceStep, read_step
+from infogain.trace import Candidate, Row, Trace, TraceStep
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Story:
         self._winner: dict[int, int] = {}  # the copy each prompt's answer comes from, where the end is known
 
     def observe(self, event: StepEvent) -> None:
-        self.follow(read_step(event.compact()))
+        self.follow(event.record().read)
 
     def follow(self, step: TraceStep) -> None:
         for (prompt, copy), rows in groupby(step.rows, key=lambda row: (row.prompt, row.copy)):

@@ -1,14 +1,15 @@
 """The story of a decode: every step's candidates and scores, as JSON lines that load back.
 
-Recording keeps references to small device tensors and reads nothing back while decoding runs.
+Recording keeps small tensors of the device and reads nothing back while decoding runs.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from infogain.errors import InputError
 from infogain.options import Plain
 
 VERSION = 1
-Compact = tuple[int, list[int], list[int], tuple[Tensor, ...]]  # what a StepEvent keeps of itself
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,33 @@ class TraceStep:
     rows: list[Row]
 
 
+@dataclass(eq=False)
+class StepRecord:
+    """One step of a lane as traces keep it: small tensors on the device, which are read when first asked for."""
+
+    step: int
+    prompt: list[int]
+    copy: list[int]
+    tensors: Sequence[Tensor]
+
+    @cached_property
+    def read(self) -> TraceStep:
+        start, masked, entropy, parent, chosen, tokens, score, cost, kept_index = (x.tolist() for x in self.tensors)
+        self.tensors = ()
+        kept = set(kept_index)
+        by_row: list[list[Candidate]] = [[] for _ in self.prompt]
+        for m, r in enumerate(parent):
+            where = [w for w, is_chosen in enumerate(chosen[m]) if is_chosen]
+            columns, words = [start[r] + w for w in where], [tokens[m][w] for w in where]
+            by_row[r].append(Candidate(columns, words, score[m], cost[m], m in kept))
+        rows = []
+        for r, candidates in enumerate(by_row):
+            where = [w for w, is_masked in enumerate(masked[r]) if is_masked]
+            columns, uncertain = [start[r] + w for w in where], [entropy[r][w] for w in where]
+            rows.append(Row(self.prompt[r], self.copy[r], start[r], columns, uncertain, candidates))
+        return TraceStep(self.step, rows)
+
+
 @dataclass(eq=False, repr=False)
 class Trace:
     """`steps` in order, where survivors keep theirs: an attempt's rows are what its last step kept, one for one;
@@ -60,11 +87,12 @@ class Trace:
     rows: list[list[int]] = field(default_factory=list)
     words: dict[int, str] | None = None
     provenance: Plain | None = None
-    unread: list[Compact] = field(default_factory=list)  # events of a decode, whose tensors are read when asked for
+    records: list[StepRecord] = field(default_factory=list)  # not yet read
+    row: int | None = None  # whose steps alone; unset: those of all rows
     _steps: list[TraceStep] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"Trace({len(self.canvas)} rows, {len(self._steps) + len(self.unread)} steps)"
+        return f"Trace({len(self.canvas)} rows, {len(self._steps) + len(self.records)} steps)"
 
     def __eq__(self, other: object) -> bool:
         """Whether the same happened, whichever model it was."""
@@ -74,22 +102,15 @@ class Trace:
 
     @property
     def steps(self) -> list[TraceStep]:
-        self._steps += map(read_step, self.unread)
-        self.unread.clear()
+        """Every step, or where it is one row's trace, every step of that row as though it were the only one."""
+        for record in self.records:
+            step = record.read
+            if self.row is not None:
+                own = [dataclasses.replace(row, prompt=0) for row in step.rows if row.prompt == self.row]
+                step = TraceStep(len(self._steps), own)
+            self._steps.append(step)
+        self.records = []
         return self._steps
-
-    def of_row(self, recipe: Plain, canvas: list[list[int]], steps: list[TraceStep]) -> Trace:
-        """The trace of one of its rows, which began as this canvas and took these steps; its seed may be its own."""
-        return Trace(recipe, self.mask_id, canvas, _steps=steps)
-
-    def hand_out(self) -> Iterator[tuple[int, list[Row]]]:
-        """Each step's rows by their prompt, as though it were the only one. They are forgotten here."""
-        for step in self.steps:
-            own: dict[int, list[Row]] = {}
-            for row in step.rows:
-                own.setdefault(row.prompt, []).append(dataclasses.replace(row, prompt=0))
-            yield from own.items()
-        self._steps.clear()
 
     def save(self, path: str | Path) -> None:
         """JSON lines: a header, a line per step, and the final rows."""
@@ -151,20 +172,3 @@ def _provenance(table: Any) -> Plain | None:
 
 def _row(row: Plain) -> Row:
     return Row(**{**row, "candidates": [Candidate(**candidate) for candidate in row["candidates"]]})
-
-
-def read_step(event: Compact) -> TraceStep:
-    step, prompt, copy, small = event
-    start, masked, entropy, parent, chosen, tokens, score, cost, kept_index = (x.tolist() for x in small)
-    kept = set(kept_index)
-    by_row: list[list[Candidate]] = [[] for _ in prompt]
-    for m, r in enumerate(parent):
-        where = [w for w, is_chosen in enumerate(chosen[m]) if is_chosen]
-        columns, words = [start[r] + w for w in where], [tokens[m][w] for w in where]
-        by_row[r].append(Candidate(columns, words, score[m], cost[m], m in kept))
-    rows = []
-    for r, candidates in enumerate(by_row):
-        where = [w for w, is_masked in enumerate(masked[r]) if is_masked]
-        columns, uncertain = [start[r] + w for w in where], [entropy[r][w] for w in where]
-        rows.append(Row(prompt[r], copy[r], start[r], columns, uncertain, candidates))
-    return TraceStep(step, rows)

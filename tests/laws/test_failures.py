@@ -13,8 +13,9 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Lane, NumericsError, Recipe, Result, TokensPerStep, Vocabulary
-from infogain.batch import Batch, Left
+from infogain.batch import Batch
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
+from infogain.result import Left
 from infogain.samplers import Sampler, make
 from infogain.scheduler import PROMISES
 from infogain.state import Candidates, State

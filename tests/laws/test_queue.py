@@ -138,7 +138,7 @@ def test_rows_whose_first_blocks_differ_wait_once_and_are_in_step(
     """A block-causal model's first blocks hold 2, 1, 2 and 1 masks: five blocks are ten forwards, for all rows."""
     lane = Lane(canvas_of([(0, 10), (1, 9), (2, 8), (3, 7)]), Recipe(sampler, block=2))
     together = infogain.decode_lanes(CAUSAL, [lane])[0]
-    monkeypatch.setattr(Scheduler, "holds", lambda *_: False)
+    monkeypatch.setattr(Scheduler, "waits_for_others", lambda *_: False)
     at_once = infogain.decode_lanes(CAUSAL, [lane])[0]
     assert together.rows() == at_once.rows()
     assert together.calls <= 10

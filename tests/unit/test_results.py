@@ -181,7 +181,7 @@ def result_of(finished: list[tuple[list[int], float, bool]], eos_ids: tuple[int,
         Parked(Canvas.infill([tokens], MODEL.mask_id), [], torch.tensor([cost]), complete=complete)
         for tokens, cost, complete in finished
     ]
-    return collect([request], recipe, torch.device("cpu"), calls=0, trace=None)
+    return collect([request], recipe, torch.device("cpu"), calls=0, made_by={})
 
 
 def test_the_least_h_is_returned_the_first_of_equals_and_whole_ones_before_the_rest() -> None:
