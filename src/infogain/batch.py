@@ -7,10 +7,11 @@ raises. Only an error of the model itself comes out of `step`; who calls `step` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -18,43 +19,36 @@ from infogain import noise
 from infogain.canvas import Canvas
 from infogain.contexts import Contexts
 from infogain.device import current, together
-from infogain.errors import InputError
+from infogain.errors import ContextError, InputError
 from infogain.kernels import Spots
 from infogain.lane import Lane
-from infogain.live import LiveLane
+from infogain.live import LiveLane, View, views
 from infogain.marginals import Marginals, exclude_by_lane
-from infogain.models.denoiser import Denoiser, check_logits
-from infogain.options import Plain
+from infogain.models.denoiser import Denoiser, adapt, check_logits
 from infogain.provenance import provenance as provenance_of
 from infogain.recipe import Recipe
 from infogain.request import Request
 from infogain.result import Left, Result, collect, traced
 from infogain.scheduler import Verdict
 from infogain.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors
+from infogain.text import TextModel
 
 Found = TypeVar("Found")
-
-
-class View(NamedTuple):
-    """A row in flight as it stands: of its hypotheses, that of least H̃."""
-
-    lane: int
-    row: int
-    tokens: list[int]  # the mask id where nothing is written yet
-    cost: float  # H̃ so far
 
 
 class Batch:
     """`open` lanes, `step` while anything is `live`, take what has finished by `leave`; rows come and go meanwhile."""
 
-    def __init__(self, model: Denoiser, *, trace: bool = False, provenance: Plain | None = None) -> None:
-        self.model, self.trace = model, trace
-        self.provenance = provenance or provenance_of(model)
+    def __init__(self, model: Denoiser | TextModel, *, trace: bool = False) -> None:
+        self.tokenizer = model.tokenizer if isinstance(model, TextModel) else None
+        self.model = adapt(model.model if isinstance(model, TextModel) else model)
+        self.provenance = model.provenance if isinstance(model, TextModel) else provenance_of(self.model)
+        self.trace = trace
         self.lanes: dict[int, LiveLane] = {}  # by number
         self.opened = 0  # lanes, over all time
         self.steps = 0
-        self.contexts = Contexts(model)
-        self._device = current(model.device)
+        self.contexts = Contexts(self.model)
+        self._device = current(self.model.device)
 
     @property
     def live(self) -> bool:
@@ -62,23 +56,42 @@ class Batch:
 
     def open(self, lane: Lane) -> int:
         """Take in a lane, whose rows are numbered from 0; returns its number. What can be refused is refused here."""
-        lane, block_causal = lane.fitted(self.model.attention_block), self.model.attention_block is not None
-        if block_causal and any(other.recipe.block != lane.recipe.block for other in self.lanes.values()):
+        lane = self._fitted(lane)
+        others = {number: other.recipe.block for number, other in self.lanes.items()}
+        if self.model.attention_block and (odd := [n for n, block in others.items() if block != lane.recipe.block]):
             raise InputError(
-                "lanes of a block-causal model must share one block width: it is the model's attention block."
+                "lanes of a block-causal model must share one block width, for it is the model's attention block; "
+                f"lane {odd[0]} has {others[odd[0]]}, this one {lane.recipe.block}. Close that lane first."
             )
-        lane.check(self.model.vocabulary, block_causal)
-        lane.check_memory(self.model.vocabulary.count, self.model.device)
+        self._check(lane)
         self.lanes[self.opened] = LiveLane(lane, self.opened, self.model)
         self.opened += 1
         return self.opened - 1
+
+    def _fitted(self, lane: Lane) -> Lane:
+        kinds = (lane, Lane), (getattr(lane, "canvas", None), Canvas), (getattr(lane, "recipe", None), Recipe)
+        if not all(isinstance(value, kind) for value, kind in kinds):
+            raise InputError(
+                "decoding takes lanes of a Canvas and a Recipe; make one with Canvas.from_prompts or .infill."
+            )
+        return lane.fitted(self.model.attention_block)
+
+    def _check(self, lane: Lane) -> None:
+        """Refuse rows and recipes that this model cannot follow, and more than memory can hold."""
+        lane.check(self.model.vocabulary, self.model.attention_block is not None)
+        longest, most = int(lane.canvas.length.max()), self.model.context
+        if most is not None and longest > most:
+            raise ContextError(f"rows must fit the model's context of {most} columns; one has {longest}. Shorten it.")
+        if self.tokenizer is not None:
+            lane.recipe.sampler.check_tokenizer(self.tokenizer)
+        lane.check_memory(self.model.vocabulary.count, self.model.device)
 
     def share(self, lane: Lane) -> tuple[int, range]:
         """Give rows to the open lane that decodes alike, or open this one; returns the lane's number and the rows'.
 
         Rows with equal recipes propose and are scored together. Their seeds may differ, for each row has its own.
         """
-        lane = lane.fitted(self.model.attention_block)
+        lane = self._fitted(lane)
         for number, other in self.lanes.items():
             if not other.closed and other.lane.decodes_like(lane):
                 return number, self._admit(number, lane)
@@ -90,7 +103,7 @@ class Batch:
         `seeds` unset: those they would have had if the lane had been opened with them.
         """
         live = self._lane(lane)
-        more = replace(live.lane, canvas=canvas, seeds=seeds)
+        more = self._fitted(replace(live.lane, canvas=canvas, seeds=seeds))
         if seeds is None:
             more = replace(more, seeds=noise.row_seeds(more.recipe.seed, more.rows, live.scheduler.admitted))
         return self._admit(lane, more)
@@ -99,15 +112,20 @@ class Batch:
         lane = self._lane(number)
         if lane.closed:
             raise InputError(f"lane {number} is closed and takes no more rows; open another.")
-        more.check(self.model.vocabulary, lane.aligned)
+        self._check(more)
         return lane.admit(more)
 
-    def cancel(self, lane: int, rows: Collection[int]) -> None:
-        """These rows are forgotten and give no result; others take their places in the next step."""
-        admitted = self._lane(lane).scheduler.admitted
-        if unknown := [row for row in rows if not 0 <= row < admitted]:
+    def cancel(self, lane: int, rows: Iterable[int]) -> None:
+        """These rows are forgotten and give no result; others take their places in the next step.
+
+        Rows that have left, and lanes that are gone, are no error: who cancels may be late.
+        """
+        if lane not in self.lanes and 0 <= lane < self.opened:
+            return
+        numbers, admitted = _whole_numbers(rows), self._lane(lane).scheduler.admitted
+        if unknown := [row for row in numbers if not 0 <= row < admitted]:
             raise InputError(f"rows of lane {lane} are 0 to {admitted - 1}; {unknown[0]} is none of them.")
-        self._lane(lane).cancel(set(rows))
+        self._lane(lane).cancel(numbers)
         self._forget()
 
     def close(self, lane: int) -> None:
@@ -257,16 +275,11 @@ class Batch:
     @torch.inference_mode()
     def snapshot(self) -> list[View]:
         """Every row in flight as it stands. Reads back once, all rows together."""
-        found = [(lane, *h) for lane in self.lanes.values() for h in lane.hypotheses(self.contexts.canvas)]
-        if not found:
-            return []
-        tokens = Canvas.join(*(parked.canvas for _, parked, _ in found)).tokens
-        cost = torch.cat([parked.cost for _, parked, _ in found]).view(torch.int64)
-        table = torch.cat([cost[:, None], tokens], 1).cpu()
-        costs, rows = table[:, 0].contiguous().view(torch.float64).tolist(), table[:, 1:].tolist()
-        best: dict[tuple[int, int], View] = {}
-        owners = ((lane.number, request) for lane, _, requests in found for request in requests)
-        for (lane, request), least, row in zip(owners, costs, rows, strict=True):
-            view = View(lane, request.row, row[: request.length], least)
-            best[view[:2]] = min(best.get(view[:2], view), view, key=lambda one: one.cost)
-        return list(best.values())
+        return views(self.lanes.values(), self.contexts.canvas)
+
+
+def _whole_numbers(rows: Iterable[int]) -> set[int]:
+    try:
+        return {operator.index(row) for row in rows}
+    except TypeError:
+        raise InputError(f"rows must be a list of their numbers; got {rows!r:.80}.") from None

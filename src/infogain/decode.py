@@ -14,7 +14,7 @@ from infogain.batch import Batch
 from infogain.canvas import Canvas
 from infogain.errors import InfoGainError, InputError
 from infogain.lane import Lane
-from infogain.models.denoiser import Denoiser, adapt
+from infogain.models.denoiser import Denoiser
 from infogain.resolve import Given, as_recipe
 from infogain.result import Left, Result
 from infogain.step import StepEvent
@@ -117,15 +117,9 @@ def _step(batch: Batch, observe: Observer | None) -> None:
 
 def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:
     """Everything that can be refused is refused here, before any work is done."""
-    named = model if isinstance(model, TextModel) else None
-    model = adapt(model.model if isinstance(model, TextModel) else model)
-    if not all(isinstance(lane, Lane) and isinstance(lane.canvas, Canvas) for lane in lanes):
-        raise InputError("decoding takes lanes of a Canvas and a Recipe; make one with Canvas.from_prompts or .infill.")
+    batch = Batch(model, trace=trace)
     if not lanes:
         raise InputError("decoding needs at least one lane; got none.")
-    batch = Batch(model, trace=trace, provenance=named.provenance if named else None)
     for lane in lanes:
-        if named:
-            lane.recipe.sampler.check_tokenizer(named.tokenizer)
         batch.open(lane)
     return batch

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -191,3 +191,29 @@ class LiveLane:
             self.scheduler.live = [live[r] for r in stay]
         parts = [parked.take(parked.of_rows(rows, False)) for parked in self.parked]
         self.parked = [parked for parked in parts if parked.attempts]
+
+
+class View(NamedTuple):
+    """A row in flight as it stands: of its hypotheses, that of least H̃."""
+
+    lane: int
+    row: int
+    tokens: list[int]  # the mask id where nothing is written yet
+    cost: float  # H̃ so far
+
+
+def views(lanes: Iterable[LiveLane], canvas: Canvas | None) -> list[View]:
+    """Every row in flight of these lanes, read back once, all together."""
+    found = [(lane, *h) for lane in lanes for h in lane.hypotheses(canvas)]
+    if not found:
+        return []
+    tokens = Canvas.join(*(parked.canvas for _, parked, _ in found)).tokens
+    cost = torch.cat([parked.cost for _, parked, _ in found]).view(torch.int64)
+    table = torch.cat([cost[:, None], tokens], 1).cpu()
+    costs, rows = table[:, 0].contiguous().view(torch.float64).tolist(), table[:, 1:].tolist()
+    best: dict[tuple[int, int], View] = {}
+    owners = ((lane.number, request) for lane, _, requests in found for request in requests)
+    for (number, request), least, row in zip(owners, costs, rows, strict=True):
+        view = View(number, request.row, row[: request.length], least)
+        best[view[:2]] = min(best.get(view[:2], view), view, key=lambda one: one.cost)
+    return list(best.values())

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import infogain
-from infogain import Canvas, InputError, UnknownName
+from infogain import Canvas, ContextError, InputError, UnknownName
 from infogain.models import Tabular, judgement, load_toy, one_way, parity, random_joint
 from tests.cases import marginals
 
@@ -82,8 +82,11 @@ def test_bad_tables_are_refused(sequences: list[list[int]], weights: list[float]
 
 
 def test_a_canvas_wider_than_the_table_is_refused() -> None:
+    model, canvas = random_joint(4, 2), Canvas.from_prompts([[]], 5, 2)
+    with pytest.raises(ContextError, match="context of 4 columns; one has 5"):
+        infogain.decode(model, canvas, "ar")
     with pytest.raises(InputError, match="holds 4 columns; the canvas has 5"):
-        infogain.decode(random_joint(4, 2), Canvas.from_prompts([[]], 5, 2), "ar")
+        model.prefill(canvas, [0], 5)
 
 
 def test_one_way_is_arithmetic() -> None:

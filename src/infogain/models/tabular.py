@@ -69,7 +69,7 @@ class Tabular(Denoiser):
         self.vocabulary = Vocabulary(max(int(sequences.max()), mask_id) + 1, mask_id)
         self.device = sequences.device
         self.name = name  # by which its outputs call it
-        self.attention_block = attention_block
+        self.attention_block, self.context = attention_block, sequences.shape[1]
         # [S, L·V]: row s marks the tokens of sequence s
         self._one_hot = torch.nn.functional.one_hot(sequences, self.vocab_size).double().flatten(1)
         self._possible = (self._one_hot.sum(0) > 0).double()  # [L·V]
