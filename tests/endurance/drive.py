@@ -36,10 +36,11 @@ class Held(NamedTuple):
     def now(cls) -> Held:
         noise._of_steps.cache_clear()  # type: ignore[attr-defined]  # bounded, but it fills slowly and unevenly
         gc.collect()
-        objects = gc.get_objects()
-        tensors = [each for each in objects if issubclass(type(each), torch.Tensor)]
+        tensors = [each for each in gc.get_objects() if issubclass(type(each), torch.Tensor)]
         storages = {each.untyped_storage().data_ptr(): each.untyped_storage().nbytes() for each in tensors}
-        return cls(len(objects), sum(storages.values()))
+        del tensors
+        # counted after the tensors were asked: a storage that was asked for once is an object from then on
+        return cls(len(gc.get_objects()), sum(storages.values()))
 
 
 def canvas(number: int) -> Canvas:
