@@ -13,7 +13,8 @@ from torch import Tensor
 from infogain import Canvas, Result
 from infogain.kernels import Spots
 from infogain.models.backbone import Backbone
-from infogain.models.denoiser import Past, Wrapper
+from infogain.models.denoiser import Past
+from infogain.models.wrapper import Wrapper
 from infogain.trace import Row, Trace
 
 

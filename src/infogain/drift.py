@@ -23,7 +23,8 @@ from infogain.job import Job
 from infogain.marginals import Marginals
 from infogain.models.backbone import Backbone
 from infogain.models.context import BackboneContext
-from infogain.models.denoiser import Past, Wrapper
+from infogain.models.denoiser import Past
+from infogain.models.wrapper import Wrapper
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.text import TextModel

@@ -15,9 +15,10 @@ import infogain
 from infogain import Canvas, OptionError, UnknownName
 from infogain.kernels import attend_shared
 from infogain.models.backbone import CACHES, Backbone, random_backbone
-from infogain.models.denoiser import Past, Wrapper
+from infogain.models.denoiser import Past
 from infogain.models.spec import Spec
 from infogain.models.transformer import Layer
+from infogain.models.wrapper import Wrapper
 from infogain.samplers import Sampler, make
 from infogain.schedule import TokensPerStep
 from tests.cases import ALL, label, rows, same_tokens

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import Canvas, InputError, Lane, Recipe, Result, TokensPerStep
+from infogain import Canvas, InputError, Lane, Recipe, Result, TokensPerStep, Vocabulary
 from infogain.decode import decode_lanes
-from infogain.models import Backbone, Denoiser, FullCanvas, Past, Tabular, Wrapper, adapt
+from infogain.models import Backbone, Denoiser, FullCanvas, Past, Tabular, Wrapper, adapt, random_joint
 from infogain.samplers import Sampler, make
-from tests.cases import ALL, LAYOUTS, MODEL, Counting, label
+from tests.cases import ALL, LAYOUTS, LENGTH, MODEL, Counting, label
 from tests.laws.test_backbone import CASES, canvas_of, model_of
 
 CAUSAL = Tabular(MODEL.sequences, MODEL.weights.long(), MODEL.mask_id, attention_block=3)
@@ -93,7 +93,51 @@ def test_what_a_model_of_no_base_class_has_more_is_used() -> None:
     assert adapt(MODEL) is MODEL
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_vocabulary_of_its_own_is_taken(wrapped: bool) -> None:
+    """With ids that are never predicted, or as a range. The bare members are not needed beside it."""
+
+    class Words(Duck):
+        def __init__(self, model: Denoiser, vocabulary: Vocabulary) -> None:
+            super().__init__(model)
+            self.vocabulary = vocabulary
+
+    class Part(Words):
+        def prefill(self, *given: Any) -> Any:
+            context, logits = super().prefill(*given)
+            return context, logits[..., 1:3]
+
+        def __call__(self, *given: Any) -> Tensor:
+            return super().__call__(*given)[..., 1:3]
+
+    canvas, joint = LAYOUTS[4].canvas(MODEL, infill=True), random_joint(LENGTH, 3, seed=1)  # every text is possible
+    words: Any = Words(joint, Vocabulary(4, 3, never=(0,)))
+    result = infogain.decode(Wrapper(words) if wrapped else words, canvas, "entropy")
+    written = result.tokens[result.generated].tolist()
+    assert 0 not in written
+    assert 0 in infogain.decode(joint, canvas, "entropy").tokens[result.generated].tolist()
+    part: Any = Part(joint, Vocabulary(4, 3, first=1, count=2))
+    one = infogain.decode(Wrapper(part) if wrapped else part, canvas, "entropy")
+    assert torch.equal(one.tokens, result.tokens)
+    del words.mask_id, words.vocab_size
+    assert infogain.decode(words, canvas, "entropy").tokens.tolist() == result.tokens.tolist()
+    words.mask_id = 2
+    with pytest.raises(InputError, match="mask_id must be its vocabulary's, 3; Words has 2"):
+        infogain.decode(words, canvas)
+    del words.mask_id
+    words.vocabulary = ["a", "b", "c"]
+    with pytest.raises(InputError, match="Words lacks mask_id, vocab_size"):
+        infogain.decode(words, canvas)
+
+
 def test_a_model_that_lacks_members_is_refused() -> None:
+    class Silent:
+        mask_id, vocab_size, attention_block, device = 3, 4, None, MODEL.device
+        columns = prefill = Duck.columns
+
+    silent: Any = Silent()
+    with pytest.raises(InputError, match=r"prefill and __call__; Silent lacks __call__. Wrap"):
+        infogain.decode(silent, LAYOUTS[0].canvas(MODEL))
     duck: Any = Duck(MODEL)
     del duck.device, duck.vocab_size
     with pytest.raises(InputError, match=r"a model needs mask_id, .* Duck lacks vocab_size, device. Wrap .*FullCanvas"):
@@ -137,7 +181,7 @@ def test_a_wrapper_that_changes_nothing_changes_no_bit(family: str, cache: str |
     for one, two in zip(decode_lanes(plain, lanes), decode_lanes(Wrapper(inner), lanes), strict=True):
         same(one, two)
         assert one.provenance is not None
-        assert two.provenance == {**one.provenance, "model": "Wrapper"}
+        assert two.provenance == {**one.provenance, "model": "Wrapper(Backbone)"}
 
 
 @pytest.mark.parametrize("sampler", ALL, ids=label)
@@ -170,6 +214,7 @@ def test_a_change_of_a_change_is_not_gone_past_either() -> None:
 
     class Loudest(Louder):
         def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+            self.evaluations.append(tokens)
             return super().__call__(tokens, context, row, most)
 
     for kind, seen in ((Louder, 0), (Loudest, 4)):

@@ -14,7 +14,8 @@ from infogain.bench.clock import Span
 from infogain.canvas import Canvas
 from infogain.kernels import Spots
 from infogain.marginals import Deferred
-from infogain.models.denoiser import Denoiser, Past, Wrapper
+from infogain.models.denoiser import Denoiser, Past
+from infogain.models.wrapper import Wrapper
 from infogain.result import Result
 from infogain.step import StepEvent
 

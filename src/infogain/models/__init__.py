@@ -2,11 +2,12 @@
 
 from infogain.models.backbone import Backbone
 from infogain.models.checkpoint import load_model
-from infogain.models.denoiser import Context, Denoiser, Past, Wrapper, adapt
+from infogain.models.denoiser import Context, Denoiser, Past, adapt
 from infogain.models.full_canvas import FullCanvas
 from infogain.models.huggingface import load_masked_lm, masked_lm
 from infogain.models.tabular import Tabular
 from infogain.models.toys import Toy, judgement, load_toy, one_way, parity, random_joint
+from infogain.models.wrapper import Wrapper
 
 __all__ = [
     "Backbone",

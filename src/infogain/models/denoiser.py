@@ -1,4 +1,4 @@
-"""What the loop asks of a model: a base class with defaults, a wrapper that passes all of it on, and an adapter."""
+"""What the loop asks of a model: a base class with defaults, and an adapter for models of no base class."""
 
 from __future__ import annotations
 
@@ -114,62 +114,7 @@ def check_logits(logits: Any, shape: Sequence[int]) -> None:
         )
 
 
-def _of_inner(name: str) -> Any:
-    return property(lambda self: getattr(self.inner, name))
-
-
-class Wrapper(Denoiser):
-    """A model around another, which passes everything on: a subclass overrides what it changes.
-
-    Who changes `__call__` alone is asked for masked columns through it, and who changes `prefill` alone opens every
-    block with it: no call goes past a change.
-    """
-
-    vocabulary = _of_inner("vocabulary")
-    device = _of_inner("device")
-    attention_block = _of_inner("attention_block")
-    refresh = _of_inner("refresh")
-    context = _of_inner("context")
-    name = _of_inner("name")
-    dtype = _of_inner("dtype")
-    cache = _of_inner("cache")
-    engine_name = _of_inner("engine_name")
-
-    def __init__(self, inner: Denoiser) -> None:
-        self.inner = inner
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        changed = vars(cls)
-        if "__call__" in changed and "at_masks" not in changed:
-            cls.at_masks = Denoiser.at_masks  # type: ignore[method-assign]
-        if "prefill" in changed and "append" not in changed:
-            cls.append = Denoiser.append  # type: ignore[method-assign]
-
-    @property
-    def family(self) -> str:  # type: ignore[override]
-        return self.inner.family or type(self.inner).__name__
-
-    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
-        appends = type(self).append is not Denoiser.append
-        return self.inner.columns(length, start, width, kept if appends else None)
-
-    def prefill(
-        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
-    ) -> tuple[Any, Tensor]:
-        return self.inner.prefill(canvas, start, width, end)
-
-    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
-        return self.inner.append(canvas, start, width, past)
-
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        return self.inner(tokens, context, row, most)
-
-    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
-        return self.inner.at_masks(tokens, spots, context, row, most)
-
-
-NEEDED = ("mask_id", "vocab_size", "attention_block", "device", "columns", "prefill")
+NEEDED = ("mask_id", "vocab_size", "attention_block", "device", "columns", "prefill", "__call__")
 OPTIONAL = ("refresh", "context", "dtype", "cache", "engine_name")
 
 
@@ -178,7 +123,7 @@ class Adapted(Denoiser):
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.vocabulary = Vocabulary(model.vocab_size, model.mask_id)
+        self.vocabulary = _own_vocabulary(model) or Vocabulary(model.vocab_size, model.mask_id)
         self.attention_block, self.device = model.attention_block, model.device
         kind = type(model)
         self.name = getattr(model, "name", None) or kind.__name__
@@ -213,9 +158,33 @@ def adapt(model: Any) -> Denoiser:
         if unset := [name for name in ("vocabulary", "device") if not hasattr(model, name)]:
             raise InputError(f"a Denoiser must set vocabulary and device; {type(model).__name__} lacks {unset[0]}.")
         return model
-    if lacking := [name for name in NEEDED if not hasattr(model, name)]:
+    if lacking := _lacking(model):
+        held = isinstance(getattr(model, "model", None), Denoiser)  # beside its tokenizer
+        advice = "Pass its .model" if held else "Wrap a module that maps tokens to logits in infogain.models.FullCanvas"
         raise InputError(
-            f"a model needs {', '.join(NEEDED)} and __call__; {type(model).__name__} lacks {', '.join(lacking)}. "
-            "Wrap a module that maps tokens to logits in infogain.models.FullCanvas."
+            f"a model needs {', '.join(NEEDED[:-1])} and {NEEDED[-1]}; "
+            f"{type(model).__name__} lacks {', '.join(lacking)}. {advice}."
         )
     return Adapted(model)
+
+
+def _lacking(model: Any) -> list[str]:
+    given = {"__call__"} if callable(model) else set()
+    if _own_vocabulary(model):
+        given |= {"mask_id", "vocab_size"}
+    return [name for name in NEEDED if name not in given and (name == "__call__" or not hasattr(model, name))]
+
+
+def _own_vocabulary(model: Any) -> Vocabulary | None:
+    """The Vocabulary that a model of no base class has, if any; what else goes by that name is the model's own."""
+    own = getattr(model, "vocabulary", None)
+    if not isinstance(own, Vocabulary):
+        return None
+    said = {"mask_id": own.mask_id, "vocab_size": own.size}
+    for name, value in said.items():
+        if (other := getattr(model, name, value)) != value:
+            raise InputError(
+                f"a model's {name} must be its vocabulary's, {value}; {type(model).__name__} has {other}. "
+                "The vocabulary alone will do."
+            )
+    return own

@@ -1,0 +1,184 @@
+"""A model around another: it passes everything on, and no call goes past what a subclass changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infogain.canvas import Canvas
+from infogain.errors import ContractError
+from infogain.kernels import Spots
+from infogain.marginals import Deferred
+from infogain.models.denoiser import Denoiser, Past, adapt, check_logits
+
+TWINS = ("__call__", "at_masks"), ("prefill", "append")  # two ways to ask for one thing
+
+
+class _UnlessSet:
+    """An attribute that is worked out until it is set, on a wrapper or in its class."""
+
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self.read = read
+
+    def __get__(self, wrapper: Any, kind: type) -> Any:
+        return self if wrapper is None else self.read(wrapper)
+
+
+def _unless_set(read: Callable[[Any], Any]) -> Any:
+    return _UnlessSet(read)
+
+
+def _of_inner(name: str) -> Any:
+    return _UnlessSet(lambda wrapper: getattr(wrapper.inner, name))
+
+
+class Wrapper(Denoiser):
+    """A model around another, which passes everything on: a subclass overrides what it changes.
+
+    No call goes past a change. A class that writes `__call__` alone is asked for masked columns through it, one that
+    writes `at_masks` alone is called through that, and one that writes `prefill` alone opens every block with it, so
+    that rows are read as a whole and `refresh` is 1. This holds for every class by itself: `super()` leads to the
+    changes of its parents, whichever of the two they wrote. What is mixed in and is no Wrapper counts as written in the
+    class it is mixed into, and must write the same of the two.
+
+    All attributes are the inner model's until they are set. Its `name` is the class around the inner one's.
+    """
+
+    _derived: frozenset[str] = frozenset()  # methods of this class that were not written but follow from their twins
+
+    vocabulary = _of_inner("vocabulary")
+    device = _of_inner("device")
+    attention_block = _of_inner("attention_block")
+    refresh = _unless_set(lambda wrapper: wrapper.inner.refresh if _appends(type(wrapper)) else 1)
+    context = _of_inner("context")
+    name = _unless_set(
+        lambda wrapper: f"{type(wrapper).__name__}({wrapper.inner.name or type(wrapper.inner).__name__})"
+    )
+    family = _unless_set(lambda wrapper: wrapper.inner.family or type(wrapper.inner).__name__)
+    dtype = _of_inner("dtype")
+    cache = _of_inner("cache")
+    engine_name = _of_inner("engine_name")
+
+    def __init__(self, inner: Denoiser) -> None:
+        self.inner = adapt(inner)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._derived = frozenset()
+        for head, *mixed in _in_turn(cls):
+            for twins in TWINS:
+                _complete(cls, head, mixed, twins)
+
+    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
+        return self.inner.columns(length, start, width, kept if _appends(type(self)) else None)
+
+    def prefill(
+        self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
+    ) -> tuple[Any, Tensor]:
+        return self.inner.prefill(canvas, start, width, end)
+
+    def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
+        return self.inner.append(canvas, start, width, past)
+
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        return self.inner(tokens, context, row, most)
+
+    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
+        return self.inner.at_masks(tokens, spots, context, row, most)
+
+
+def _in_turn(cls: type[Wrapper]) -> list[list[type]]:
+    """The classes that make up a wrapper, in the order of `super()`: each Wrapper with what is mixed in behind it."""
+    found: list[list[type]] = []
+    for kind in cls.__mro__[: cls.__mro__.index(Wrapper)]:
+        if issubclass(kind, Wrapper):
+            found.append([kind])
+        else:
+            found[-1].append(kind)
+    return found
+
+
+def _written(kind: type, twins: Sequence[str]) -> set[str]:
+    derived = vars(kind).get("_derived", ())
+    return {name for name in twins if name in vars(kind) and name not in derived}
+
+
+def _appends(cls: type[Wrapper]) -> bool:
+    """Whether rows go on from what was kept, as far as this class knows: `append` does not follow from `prefill`."""
+    owner = next(kind for kind in cls.__mro__ if "append" in vars(kind))
+    return bool(_written(owner, ["append"]))
+
+
+def _complete(cls: type[Wrapper], head: type, mixed: Sequence[type], twins: tuple[str, str]) -> None:
+    """Derive what `head` and all that is mixed into it leave out of these two; only `cls` is still to be completed."""
+    changes = {kind: names for kind in (head, *mixed) if (names := _written(kind, twins))}
+    if not changes:
+        return
+    names = next(iter(changes.values()))
+    lacking = set(twins) - names - {"prefill"}  # which does not follow from `append`
+    if any(other != names for other in changes.values()) or not (head is cls or lacking <= vars(head).keys()):
+        raise _unlike(cls, changes, twins)
+    if head is cls:
+        for name in lacking:
+            setattr(cls, name, DERIVED[name](cls))
+        cls._derived |= lacking
+
+
+def _unlike(cls: type[Wrapper], changes: dict[type, set[str]], twins: tuple[str, str]) -> ContractError:
+    told = ", ".join(f"{kind.__name__} writes {' and '.join(sorted(names))}" for kind, names in changes.items())
+    return ContractError(
+        f"what is mixed into a Wrapper must write the same of {' and '.join(twins)} as the class it is mixed into, "
+        f"or calls go past a change; in {cls.__name__}, {told}. Let {[*changes][-1].__name__} inherit Wrapper."
+    )
+
+
+def _method(owner: type, wrapper: Any, name: str) -> Callable[..., Any]:
+    """A wrapper's method as this class has it or, where it writes none, the next one behind it."""
+    found: Callable[..., Any]
+    found = vars(owner)[name].__get__(wrapper) if name in vars(owner) else getattr(super(owner, wrapper), name)
+    return found
+
+
+def _masked_columns_of_all(owner: type) -> Callable[..., Tensor]:
+    def at_masks(self: Wrapper, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor:
+        logits = _method(owner, self, "__call__")(tokens, context, row, most)
+        check_logits(logits, [*tokens.shape, _words(logits, self)])
+        picked: Tensor = logits.flatten(0, 1)[spots.source]
+        return picked
+
+    return at_masks
+
+
+def _all_columns_as_masked(owner: type) -> Callable[..., Tensor]:
+    def __call__(self: Wrapper, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:  # noqa: N807
+        every = Spots(torch.ones_like(tokens, dtype=torch.bool), tokens.numel())
+        logits = _method(owner, self, "at_masks")(tokens, every, context, row, most)
+        check_logits(logits, [every.count, _words(logits, self)])
+        held: Tensor = logits.held() if isinstance(logits, Deferred) else logits
+        return held.view(*tokens.shape, -1)
+
+    return __call__
+
+
+def _words(logits: Any, wrapper: Wrapper) -> int:
+    """How wide logits are: as they say, for a class around this one may be the one that changes the vocabulary."""
+    return logits.shape[-1] if isinstance(logits, Tensor | Deferred) else wrapper.vocabulary.count
+
+
+def _whole_rows(owner: type) -> Callable[..., tuple[Any, Tensor]]:
+    def append(self: Wrapper, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
+        end = None if self.attention_block else past.next_ends(start)
+        context, logits = _method(owner, self, "prefill")(canvas, start, width, end)
+        return context, logits
+
+    return append
+
+
+DERIVED: dict[str, Callable[[type], Callable[..., Any]]] = {
+    "at_masks": _masked_columns_of_all,
+    "__call__": _all_columns_as_masked,
+    "append": _whole_rows,
+}
