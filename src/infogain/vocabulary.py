@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import SupportsIndex
 
 from infogain.errors import InputError
+
+
+def _whole(name: str, value: object) -> int:
+    """A whole number, numpy's and torch's too, as Python has it."""
+    if not isinstance(value, bool) and isinstance(value, SupportsIndex):
+        with suppress(TypeError):  # torch's tensors say only when asked whether they are whole
+            return operator.index(value)
+    what = "hold ids, whole numbers" if name == "never" else "be a whole number"
+    raise InputError(f"{name} of a vocabulary must {what}; got {value!r}.")
+
+
+def _ids(never: Iterable[object]) -> set[int]:
+    try:
+        tokens = list(never)
+    except TypeError:
+        raise InputError(f"never of a vocabulary must hold ids, such as (0, 100); got {never!r}.") from None
+    return {_whole("never", token) for token in tokens}
 
 
 @dataclass(frozen=True)
@@ -24,10 +44,12 @@ class Vocabulary:
     never: tuple[int, ...] = ()  # not predicted, except where a recipe's eos_ids name them
 
     def __post_init__(self) -> None:
-        never = tuple(sorted(set(self.never)))
+        for name in ("size", "mask_id", "first"):
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
+        count = self.size - self.first if self.count is None else _whole("count", self.count)
+        object.__setattr__(self, "count", count)
+        never = tuple(sorted(_ids(self.never)))
         object.__setattr__(self, "never", never)
-        if self.count is None:
-            object.__setattr__(self, "count", self.size - self.first)
         if not 0 <= self.mask_id < self.size:
             raise InputError(f"the mask id must lie in the vocabulary of {self.size}; got {self.mask_id}.")
         if self.first < 0 or self.count < 1 or self.first + self.count > self.size:

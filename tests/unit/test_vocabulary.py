@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -139,9 +140,29 @@ def test_what_may_end_a_text_is_predicted_there() -> None:
         ({"never": (-2,)}, "never predicted must lie"),
         ({"first": 4, "count": 1, "mask_id": 4}, "at least one id to predict"),
         ({"never": tuple(range(11))}, "at least one id to predict"),
+        ({"size": 24.5}, "size of a vocabulary must be a whole number; got 24.5"),
+        ({"size": True}, "size of a vocabulary must be a whole number; got True"),
+        ({"size": None}, "size of a vocabulary must be a whole number; got None"),
+        ({"mask_id": "11"}, "mask_id of a vocabulary must be a whole number; got '11'"),
+        ({"mask_id": torch.tensor(11.0)}, "mask_id of a vocabulary must be a whole number"),
+        ({"first": 1.0}, "first of a vocabulary must be a whole number; got 1.0"),
+        ({"count": False}, "count of a vocabulary must be a whole number; got False"),
+        ({"never": (1.5,)}, "never of a vocabulary must hold ids, whole numbers; got 1.5"),
+        ({"never": (True,)}, "never of a vocabulary must hold ids, whole numbers; got True"),
+        ({"never": "12"}, "never of a vocabulary must hold ids, whole numbers; got '1'"),
+        ({"never": 3}, r"never of a vocabulary must hold ids, such as \(0, 100\); got 3"),
+        ({"never": torch.tensor(3)}, "never of a vocabulary must hold ids, such as"),
     ],
     ids=str,
 )
 def test_a_vocabulary_that_cannot_be_is_refused(wrong: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
         Vocabulary(**{"size": SIZE, "mask_id": 11, **wrong})
+
+
+def test_whole_numbers_of_other_libraries_become_plain_ones() -> None:
+    size, token = np.int64(SIZE), torch.tensor(3)
+    made = Vocabulary(size, torch.tensor(11), np.int32(1), np.uint8(8), [token, np.int16(2)])  # type: ignore[arg-type]
+    plain = Vocabulary(SIZE, 11, 1, 8, (2, 3))
+    assert made == plain
+    assert {type(number) for number in (made.size, made.mask_id, made.first, made.count, *made.never)} == {int}
