@@ -19,10 +19,12 @@ from infogain.request import Attempt, Request
 STEPS_PER_MASK = 8  # a block that takes more is refused: a sampler that erases could go on for ever
 
 PROMISES = {
-    "no_distribution": "logits of masked columns must be finite numbers that form a distribution; the model returned "
-    "NaN or infinite ones. Load it in float32 or bfloat16, or look for an overflow in its weights",
+    "no_distribution": "logits of masked columns must be finite numbers that form a distribution over the ids that "
+    "may be written; the model returned NaN or infinite ones, or left all probability to the mask and to ids that are "
+    "excluded. Load it in float32 or bfloat16, look for an overflow in its weights, or exclude fewer ids",
     "outside": "a candidate may choose masked columns of its block only; the sampler chose another",
-    "no_token": "a candidate must write tokens of the vocabulary, never the mask; the sampler wrote something else",
+    "no_token": "a candidate must write tokens of the vocabulary, never the mask, except that a sampler which erases "
+    "may mask columns again that were written in this block; the sampler wrote something else",
     "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
     "empty": "a candidate must commit at least one token; the sampler chose none",
     "uneven": "candidates that compete must commit equally many tokens, less those they erase",

@@ -194,6 +194,11 @@ def test_only_what_was_written_in_the_block_may_be_erased(wrong: str, only: bool
     assert any(PROMISES[promise] in str(came[1, 0].error) for promise in ("no_token", "outside"))
 
 
+def test_who_erases_what_was_given_is_told_what_may_be_erased() -> None:
+    with pytest.raises(ContractError, match="which erases may mask columns again that were written in this block; the"):
+        infogain.decode(MODEL, GIVEN, erasing(make("ar"), WRONG["given"]), block=4)
+
+
 def test_what_an_earlier_block_wrote_is_not_erased_by_a_later_one() -> None:
     wide = Lane(Canvas.infill([[MASK] * 10], MASK), Recipe(make("ar")))
     back = erasing(make("ar"), lambda z: (z.revealed < 0) & ~z.masked & (z.step == 0)[:, None])

@@ -122,6 +122,14 @@ def test_so_it_does_on_a_network(family: str, cache: str | None, when: str) -> N
                 assert left.result.committed < single.committed
 
 
+@pytest.mark.parametrize("likely", [2, 3], ids=["an excluded id", "the mask"])
+def test_a_row_that_leaves_nothing_to_write_is_told_so(likely: int) -> None:
+    sure = torch.full((4,), -torch.inf).index_fill(0, torch.tensor([likely]), 0.0)
+    model = FullCanvas(lambda tokens, inside: sure.repeat(*tokens.shape, 1), Vocabulary(4, 3, never=(2,)))
+    with pytest.raises(NumericsError, match="or left all probability to the mask and to ids that are excluded"):
+        infogain.decode(model, Canvas.from_prompts([[0]], 3, 3))
+
+
 def raises(z: State, answer: Any) -> Any:
     """In a row's second step."""
     if (z.taken == 1).any():
