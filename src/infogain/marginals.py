@@ -36,6 +36,10 @@ class Deferred:
     def __getitem__(self, index: Tensor) -> Tensor:
         return self.head(self.x[index])
 
+    def then(self, change: Callable[[Tensor], Tensor]) -> Deferred:
+        """Logits that are changed when the head has read them. `change`: [X, V] -> [X, V]"""
+        return replace(self, head=lambda x: change(self.head(x)))
+
     def held(self) -> Tensor:
         """All of them at once after all."""
         return torch.cat(list(self.parts()))
@@ -67,8 +71,7 @@ class Marginals:
         if not isinstance(logits, Deferred):
             rows = kernels.rows_contiguous(logits)
             return cls(rows, spots.place, statistics(rows, vocabulary, spots), vocabulary)
-        head = logits.head
-        logits = replace(logits, head=lambda x: exclude(head(x), vocabulary))
+        logits = logits.then(lambda rows: exclude(rows, vocabulary))
         parts = [statistics(part, vocabulary) for part in logits.parts()]
         found = Statistics(*(torch.cat(x) for x in zip(*parts, strict=True)))
         return cls(logits, spots.place, kernels.spread(found, spots.masked, spots.place), vocabulary)

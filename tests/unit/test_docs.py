@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+import infogain
+from infogain.models.backbone import Backbone, random_backbone
 from infogain.samplers import SAMPLERS
+from tests.laws.test_backbone import SPECS, canvas_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -58,10 +62,27 @@ def test_the_sampler_guide_runs() -> None:
 
 
 def test_the_model_guide_runs() -> None:
-    (example,) = python_blocks("docs/add-a-model.md")
+    network, bias, quick = python_blocks("docs/add-a-model.md")
     names: dict[str, Any] = {}
-    exec(example, names)
+    exec(network, names)
     assert names["result"].committed.tolist() == [6, 9]
+    exec(bias, names)
+    biased = names["biased"]
+    assert biased.committed.tolist() == [6, 9]
+    assert 7 not in biased.tokens[biased.generated].tolist()
+    assert biased.provenance["model"] == "Bias(FullCanvas)"
+    only = infogain.decode(names["Bias"](names["model"], -names["bias"]), names["canvas"], block=4)
+    assert set(only.tokens[only.generated].tolist()) == {7}, "every step of every block is changed"
+    exec(quick, names)
+    transformer, ceiling = random_backbone(SPECS["llada"]).transformer, 2 * 4 * 4 * 24 / 2**30  # four rows of logits
+    plain, capped = Backbone(transformer, "dual"), Backbone(transformer, "dual", ceiling=ceiling)
+    one, two = (
+        infogain.decode(names[kind](inner, torch.arange(24.0)), canvas_of(), "info-gain", block=4)
+        for kind, inner in (("Bias", plain), ("QuickBias", capped))
+    )
+    assert torch.equal(one.tokens, two.tokens)
+    assert torch.allclose(one.cumulative_entropy, two.cumulative_entropy)
+    assert not torch.equal(infogain.decode(plain, canvas_of(), "info-gain", block=4).tokens, one.tokens)
 
 
 def test_the_zoo_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
