@@ -80,6 +80,13 @@ def test_so_do_those_that_are_mixed_in_or_the_class_is_refused(ways: Sequence[Wa
                 inherit()
 
 
+def test_what_is_mixed_in_behind_a_wrapper_that_is_made_already_is_refused() -> None:
+    """Nothing can be derived there any more: siblings would be asked past it."""
+    made = type("Made", (Wrapper,), {})
+    with pytest.raises(ContractError, match=r"in Between, Adds1 writes __call__\. Let Adds1 inherit Wrapper"):
+        type("Between", (made, adds(1, ["__call__"]), adds(2, ["at_masks"], Wrapper)), {})
+
+
 def opens(ways: Ways, *bases: type) -> Any:
     """A class that notes where the blocks start in whose opening it takes part."""
 

@@ -27,10 +27,6 @@ class _UnlessSet:
         return self if wrapper is None else self.read(wrapper)
 
 
-def _unless_set(read: Callable[[Any], Any]) -> Any:
-    return _UnlessSet(read)
-
-
 def _of_inner(name: str) -> Any:
     return _UnlessSet(lambda wrapper: getattr(wrapper.inner, name))
 
@@ -52,12 +48,12 @@ class Wrapper(Denoiser):
     vocabulary = _of_inner("vocabulary")
     device = _of_inner("device")
     attention_block = _of_inner("attention_block")
-    refresh = _unless_set(lambda wrapper: wrapper.inner.refresh if _appends(type(wrapper)) else 1)
+    refresh: Any = _UnlessSet(lambda wrapper: wrapper.inner.refresh if _appends(type(wrapper)) else 1)
     context = _of_inner("context")
-    name = _unless_set(
+    name: Any = _UnlessSet(
         lambda wrapper: f"{type(wrapper).__name__}({wrapper.inner.name or type(wrapper.inner).__name__})"
     )
-    family = _unless_set(lambda wrapper: wrapper.inner.family or type(wrapper.inner).__name__)
+    family: Any = _UnlessSet(lambda wrapper: wrapper.inner.family or type(wrapper.inner).__name__)
     dtype = _of_inner("dtype")
     cache = _of_inner("cache")
     engine_name = _of_inner("engine_name")
