@@ -34,6 +34,7 @@ from infogain.step import Proposal, Step, StepEvent, propose, read_back, score, 
 from infogain.text import TextModel
 
 Found = TypeVar("Found")
+Observer = Callable[[StepEvent], None]
 
 
 class Batch:
@@ -52,7 +53,9 @@ class Batch:
 
     @property
     def live(self) -> bool:
-        return any(lane.live for lane in self.lanes.values())
+        """Whether there is anything left to decode."""
+        lanes = self.lanes.values()
+        return any(lane.z is not None or lane.parked or lane.scheduler.waiting for lane in lanes)
 
     def open(self, lane: Lane) -> int:
         """Take in a lane, whose rows are numbered from 0; returns its number. What can be refused is refused here."""
@@ -145,8 +148,11 @@ class Batch:
             self.contexts.clear()
 
     @torch.inference_mode()
-    def step(self) -> list[StepEvent]:
-        """Fig. 2, one step of every row in flight: sample candidate actions → evaluate them → move to the best."""
+    def step(self, observe: Observer | None = None) -> list[StepEvent]:
+        """Fig. 2, one step of every row in flight: sample candidate actions → evaluate them → move to the best.
+
+        Returns what happened in each lane; `observe` is called with each of it.
+        """
         with self._device:
             self.open_blocks()
             live = [lane for lane in self.lanes.values() if lane.z is not None]
@@ -156,6 +162,9 @@ class Batch:
             p = self.evaluate(steps)  # 2 evaluation: one forward for all candidates of all lanes
             events = self._each(steps, lambda lane: self._transition(lane, steps[lane], p.get(lane)))  # 3 transition
             self.steps += 1
+        if observe:
+            for event in events.values():
+                observe(event)
         return list(events.values())
 
     def _each(self, lanes: Iterable[LiveLane], verb: Callable[[LiveLane], Found | None]) -> dict[LiveLane, Found]:

@@ -5,22 +5,19 @@ All three open lanes in a `Batch`, whose `step` is the loop, and call it until e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
-from infogain.batch import Batch
+from infogain.batch import Batch, Observer
 from infogain.canvas import Canvas
 from infogain.errors import InfoGainError, InputError
 from infogain.lane import Lane
 from infogain.models.denoiser import Denoiser
 from infogain.resolve import Given, as_recipe
 from infogain.result import Left, Result
-from infogain.step import StepEvent
 from infogain.text import TextModel
-
-Observer = Callable[[StepEvent], None]
 
 
 def decode(
@@ -71,7 +68,7 @@ def decode_lanes(
     batch = _begin(model, lanes, trace)
     try:
         while batch.live:
-            _step(batch, observe)
+            batch.step(observe)
             for error in batch.errors:
                 raise error
     except InfoGainError as error:
@@ -98,21 +95,15 @@ def decode_stream(
                     yield left[:3]
                 else:
                     failed.append(left)
-            for error in (left.error for left in failed if left.error):
-                raise error
+            if failed and failed[0].error:
+                raise failed[0].error
             if not batch.live:
                 return
-            _step(batch, observe)
+            batch.step(observe)
     except InfoGainError as error:
         batch.break_off()
         error.partial = [left[:3] for left in (*failed, *batch.leave())]
         raise
-
-
-def _step(batch: Batch, observe: Observer | None) -> None:
-    for event in batch.step():
-        if observe:
-            observe(event)
 
 
 def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:

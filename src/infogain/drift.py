@@ -14,8 +14,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from infogain.batch import Observer
 from infogain.canvas import Canvas
-from infogain.decode import Observer
 from infogain.device import upload
 from infogain.errors import InputError
 from infogain.generate import Generation, collect, decode_job

@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from infogain import noise
+from infogain.batch import Observer
 from infogain.canvas import Canvas
-from infogain.decode import Observer, decode_stream
+from infogain.decode import decode_stream
 from infogain.errors import InfoGainError, InputError
 from infogain.job import Job, Prompt, as_prompts, completions, infills
 from infogain.lane import Lane

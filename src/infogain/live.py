@@ -39,14 +39,9 @@ class LiveLane:
         self.admit(lane)
 
     @property
-    def live(self) -> bool:
-        """Whether there is anything left to decode."""
-        return self.z is not None or bool(self.parked or self.scheduler.waiting)
-
-    @property
     def empty(self) -> bool:
         """Whether all its rows have left."""
-        return not (self.live or self.scheduler.finished)
+        return not (self.scheduler.in_flight or self.scheduler.waiting or self.scheduler.finished)
 
     @property
     def waits_for_others(self) -> bool:

@@ -121,7 +121,7 @@ def test_a_canvas_without_masks_is_done() -> None:
 def test_bad_input_is_refused_before_any_work(canvas: Canvas, options: dict[str, object], text: str) -> None:
     class Untouchable:
         mask_id, vocab_size, attention_block, device = 3, 4, None, torch.device("cpu")
-        columns = prefill = append = None
+        columns = prefill = append = __call__ = print
 
     with pytest.raises(InputError, match=text):
         infogain.decode(Untouchable(), canvas, "ar", **options)  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def test_bad_input_is_refused_before_any_work(canvas: Canvas, options: dict[str,
 def test_a_model_without_room_for_its_mask_is_refused() -> None:
     class Odd:
         mask_id, vocab_size, attention_block, device = 7, 4, None, torch.device("cpu")
-        columns = prefill = append = None
+        columns = prefill = append = __call__ = print
 
     with pytest.raises(InputError, match="mask id must lie in the vocabulary of 4; got 7"):
         infogain.decode(Odd(), CANVAS, "ar")  # type: ignore[arg-type]
@@ -141,7 +141,7 @@ def test_a_model_without_room_for_its_mask_is_refused() -> None:
 def test_block_causal_lanes_share_their_width() -> None:
     class Causal:
         mask_id, vocab_size, attention_block, device = 3, 4, 2, torch.device("cpu")
-        columns = prefill = append = None
+        columns = prefill = append = __call__ = print
 
     lanes = [Lane(CANVAS, Recipe("ar", block=block)) for block in (2, 4)]  # type: ignore[arg-type]
     with pytest.raises(InputError, match="share one block width"):

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Column
 from rich.text import Text
 
+from infogain.batch import Observer
 from infogain.cli.terminal import Terminal, literal
-from infogain.decode import Observer
 from infogain.step import StepEvent
 
 PAUSE = 10.0  # seconds between two lines

@@ -10,6 +10,7 @@ import click
 from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
 from infogain.alphabet import Alphabet
+from infogain.batch import Observer
 from infogain.cli.eval import COUNT, kept
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
@@ -18,7 +19,6 @@ from infogain.cli.output import OVERWRITE, check_record, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal, say
 from infogain.cli.texts import masks
-from infogain.decode import Observer
 from infogain.errors import InputError
 from infogain.evals.beside import notes, save, table_of
 from infogain.evals.evaluate import Plan, check, evaluate

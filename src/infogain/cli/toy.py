@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from infogain.batch import Observer
 from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, literal
-from infogain.decode import Observer, decode_lanes
+from infogain.decode import decode_lanes
 from infogain.lane import Lane
 from infogain.models.toys import TOYS, Toy, load_toy
 from infogain.recipe import Recipe

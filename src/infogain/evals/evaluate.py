@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from infogain.batch import Observer
 from infogain.capacity import check_fits
-from infogain.decode import Observer
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.bypass import BypassCount
 from infogain.evals.desk import Came, Desk

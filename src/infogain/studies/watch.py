@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain.decode import Observer
+from infogain.batch import Observer
 from infogain.evals.bypass import decisions, gamma_of
 from infogain.options import Plain
 from infogain.recipe import Recipe
