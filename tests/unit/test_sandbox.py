@@ -19,7 +19,7 @@ import pytest
 from infogain import sandbox
 from infogain.errors import InputError, SandboxError
 from infogain.sandbox import Outcome, run_code, run_many
-from infogain.sandbox.jail.wire import Line
+from infogain.sandbox.jail.wire import Line, Silence
 from tests.processes import adopt_orphans, descendants, started_since, wait_until
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.kills import OURS, dies_with
@@ -336,3 +336,17 @@ def test_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
     exec(example, {})
     assert capsys.readouterr().out == "None\nTrue passed\n"
+
+
+def test_who_speaks_to_a_process_that_has_gone_learns_it_by_reading() -> None:
+    """Whether the other side dies before a message or after it, the judge sees the same end."""
+    reads, answers = os.pipe()
+    gone, writes = os.pipe()
+    for end in (answers, gone):
+        os.close(end)
+    line = Line(reads, writes)
+    line.send(["are you there?"])
+    with pytest.raises(Silence):
+        line.receive()
+    for end in (reads, writes):
+        os.close(end)

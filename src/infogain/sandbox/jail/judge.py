@@ -80,8 +80,7 @@ class Judge:
             said = "the program's process ended before it began"
         if said != READY:
             self.finish("refused", said)
-        with contextlib.suppress(BrokenPipeError):  # it has gone again; reading will tell
-            self.line.send(program)
+        self.line.send(program)
 
     def ask(self, number: int, attribute: str, args: tuple[object, ...], named: dict[str, object]) -> object:
         self.line.send([number, attribute, pack(args, _number), pack(named, _number)])

@@ -6,6 +6,7 @@ plain stays where it is, and a handle stands for it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -31,8 +32,9 @@ class Line:
 
     def write(self, encoded: bytes) -> None:
         data = memoryview(encoded)
-        while data:
-            data = data[os.write(self.writes, data) :]
+        with contextlib.suppress(BrokenPipeError):  # the other side has gone; reading will tell
+            while data:
+                data = data[os.write(self.writes, data) :]
 
     def receive(self) -> Any:
         try:
