@@ -78,7 +78,9 @@ ATTACKS = {
         "ended",
     ),
     "sends process 1 every signal": (
-        "import os\nfor number in range(1, 65):\n try: os.kill(1, number)\n except OSError: pass\n" + WRONG,
+        # it waits, for process 1 may take a moment to die, and all others with it
+        "import os, time\nfor number in range(1, 65):\n try: os.kill(1, number)\n except OSError: pass\ntime.sleep(2)\n"
+        + WRONG,
         "ended",
     ),
     "writes over what it printed": ("import os\nprint('x', flush=True); os.ftruncate(1, 1 << 40)\n" + RIGHT, "failed"),
