@@ -271,7 +271,7 @@ class Batch:
 
     @torch.inference_mode()
     def results(self) -> list[Result]:
-        """Of every lane all rows that have not left; those that wait are as they came. Decoding ends here."""
+        """A Result of every lane, of all rows that have not left; those that wait are as they came. Decoding ends."""
         self.break_off()
         every = [(lane, [*lane.scheduler.finished, *lane.scheduler.waiting]) for lane in self.lanes.values()]
         return [self._result(lane, sorted(rows, key=lambda r: r.row), lane.recipe) for lane, rows in every]

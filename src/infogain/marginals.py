@@ -171,7 +171,7 @@ class Marginals:
 
 
 def statistics(logits: Tensor, vocabulary: Vocabulary, spots: Spots | None = None) -> Statistics:
-    """Of each row [X, V], or of the columns that these masks stand in. What is not predicted is struck out, in place.
+    """Read each row [X, V], or the columns that these masks stand in. What is not predicted is struck out, in place.
 
     So is the mask: it is a state of the canvas, and left in, it would take probability from real tokens and could be
     committed. The likeliest token is an id of the whole vocabulary.

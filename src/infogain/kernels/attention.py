@@ -28,7 +28,7 @@ class Keys(NamedTuple):
     v: Tensor
 
     def fill(self, own: Keys) -> None:
-        """With the first columns of others; where those are fewer, the rest must be numbers: 0 · NaN would show."""
+        """Copy the first columns of other keys; where those are fewer, the rest becomes 0, for 0 · NaN would show."""
         count = min(own.k.shape[2], self.k.shape[2])
         for kept, new in zip(self, own, strict=True):
             kept[:, :, :count] = new[:, :, :count]

@@ -27,7 +27,7 @@ def rows_contiguous(x: Tensor) -> Tensor:
 
 
 class Statistics(NamedTuple):
-    """Of columns of any shape. In one tensor, so that hypotheses are picked at one go; a written column is certain."""
+    """Numbers of columns of any shape, in one tensor so that rows are picked at once; a written column is certain."""
 
     numbers: Tensor  # [..., 4] log-normaliser, entropy H, p of the most likely token, p_top1 − p_top2
     argmax: Tensor

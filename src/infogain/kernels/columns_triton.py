@@ -20,7 +20,7 @@ TOKENS = 128  # whose probability one program looks up
 
 @triton.jit
 def _read(logits, parts, args, words, mask_id, row_stride, BLOCK: tl.constexpr):
-    """Of one block of one row: the largest logit m and where, the second, Σ e^(x−m) and Σ (x−m)·e^(x−m).
+    """Read one block of one row: the largest logit m and where, the second, Σ e^(x−m) and Σ (x−m)·e^(x−m).
 
     The mask is left out, and struck out in place.
     """
@@ -114,7 +114,7 @@ def _number(masked, place, source, size, count, FLAGS: tl.constexpr):
 
 
 def number(masked: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Of masked columns [R, W], `count` of them: the number of each, and the column of each number."""
+    """Number the `count` masked columns [R, W]: the number of each, and the column of each number."""
     masked = masked.contiguous()
     place = torch.empty(masked.shape, dtype=torch.int64, device=masked.device)
     source = torch.empty(count, dtype=torch.int64, device=masked.device)
