@@ -21,10 +21,10 @@ from safetensors.torch import save_file
 import infogain
 from infogain import Canvas
 from infogain.models import Backbone, load_model
-from infogain.models.dream import DREAM
-from infogain.models.family import Config
-from infogain.models.transformer import Transformer
-from infogain.models.weights import weight_names
+from infogain.models.backbone.transformer import Transformer
+from infogain.models.families.dream import DREAM
+from infogain.models.families.family import Config
+from infogain.models.families.weights import weight_names
 
 CONFIG = {
     "model_type": "Dream",

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from infogain import Canvas
-from infogain.batch import Batch
+from infogain.algorithm.state import Candidates, State
 from infogain.kernels import Spots
+from infogain.loop.batch import Batch
+from infogain.loop.result import Left
 from infogain.models import Denoiser, Wrapper
 from infogain.models.denoiser import Past
-from infogain.result import Left
 from infogain.samplers import Sampler
-from infogain.state import Candidates, State
 
 When = Callable[[Tensor, Tensor], Tensor]  # (where the block starts, masks it has left) [M] each -> spoil it? [M]
 WHENS: dict[str, When] = {

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from infogain import Canvas, Vocabulary
-from infogain.marginals import Marginals
+from infogain.algorithm.marginals import Marginals
+from infogain.algorithm.state import LINES, Draft
 from infogain.models import Denoiser, Tabular, Wrapper, random_joint
 from infogain.samplers import SAMPLERS, LookAhead, Sampler, make
-from infogain.state import LINES, Draft
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "uniform": [{}],

@@ -17,10 +17,10 @@ import torch
 
 import infogain
 from infogain import Canvas, Lane, Recipe, Result, Steps
+from infogain.algorithm.schedule import Schedule, TokensPerStep
 from infogain.decode import decode_lanes, decode_stream
 from infogain.models import FullCanvas
 from infogain.samplers import Sampler, make
-from infogain.schedule import Schedule, TokensPerStep
 from tests.cases import ALL, LAYOUTS, MODEL, label
 from tests.laws.test_backbone import CASES, canvas_of, model_of
 

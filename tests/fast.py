@@ -12,10 +12,10 @@ from torch import Tensor
 
 from infogain import Canvas, Result
 from infogain.kernels import Spots
-from infogain.models.backbone import Backbone
+from infogain.loop.trace import Row, Trace
+from infogain.models.backbone.backbone import Backbone
 from infogain.models.denoiser import Past
 from infogain.models.wrapper import Wrapper
-from infogain.trace import Row, Trace
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from infogain import Canvas
-from infogain.canvas import block_columns
+from infogain.algorithm.canvas import block_columns
+from infogain.algorithm.marginals import Deferred
 from infogain.kernels import Spots
-from infogain.marginals import Deferred
 from infogain.models import Denoiser, Past, Wrapper
 
 Entry = TypeVar("Entry")

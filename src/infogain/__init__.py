@@ -11,8 +11,9 @@ from infogain import startup  # noqa: F401  # first of all: it minds Ctrl-C whil
 
 # isort: split
 from infogain import models, samplers
-from infogain.batch import Batch
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.schedule import Steps, TokensPerStep
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.config import save_recipe
 from infogain.decode import decode, decode_lanes, decode_stream
 from infogain.errors import (
@@ -25,17 +26,16 @@ from infogain.errors import (
     UnknownName,
 )
 from infogain.generate import Generation, generate, infill, stream
-from infogain.lane import Lane
 from infogain.load import load
+from infogain.loop.batch import Batch
+from infogain.loop.lane import Lane
+from infogain.loop.result import Result
+from infogain.loop.step import StepEvent
+from infogain.loop.trace import Trace
 from infogain.recipe import Recipe
 from infogain.resolve import load_recipe
-from infogain.result import Result
-from infogain.schedule import Steps, TokensPerStep
-from infogain.step import StepEvent
-from infogain.text import TextModel
-from infogain.trace import Trace
+from infogain.text.tokenizer import TextModel
 from infogain.version import __version__
-from infogain.vocabulary import Vocabulary
 
 __all__ = [
     "Batch",

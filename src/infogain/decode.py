@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from infogain.batch import Batch, Observer
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
 from infogain.errors import InfoGainError, InputError
-from infogain.lane import Lane
+from infogain.loop.batch import Batch, Observer
+from infogain.loop.lane import Lane
+from infogain.loop.result import Left, Result
 from infogain.models.denoiser import Denoiser
 from infogain.resolve import Given, as_recipe
-from infogain.result import Left, Result
-from infogain.text import TextModel
+from infogain.text.tokenizer import TextModel
 
 
 def decode(

@@ -14,20 +14,20 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from infogain.batch import Observer
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.marginals import Marginals
 from infogain.device import upload
 from infogain.errors import InputError
 from infogain.generate import Generation, collect, decode_job
-from infogain.job import Job
-from infogain.marginals import Marginals
-from infogain.models.backbone import Backbone
-from infogain.models.context import BackboneContext
+from infogain.loop.batch import Observer
+from infogain.models.backbone.backbone import Backbone
+from infogain.models.backbone.context import BackboneContext
 from infogain.models.denoiser import Past
 from infogain.models.wrapper import Wrapper
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.text import TextModel
+from infogain.text.prompts import Job
+from infogain.text.tokenizer import TextModel
 
 
 @dataclass

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from infogain import noise
-from infogain.batch import Observer
-from infogain.canvas import Canvas
+from infogain.algorithm import noise
+from infogain.algorithm.canvas import Canvas
 from infogain.decode import decode_stream
 from infogain.errors import InfoGainError, InputError
-from infogain.job import Job, Prompt, as_prompts, completions, infills
-from infogain.lane import Lane
+from infogain.loop.batch import Observer
+from infogain.loop.lane import Lane
+from infogain.loop.result import Result
+from infogain.loop.trace import Trace
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.resolve import Given, as_recipe
-from infogain.result import Result
-from infogain.text import TextModel, Tokenizer
-from infogain.trace import Trace
+from infogain.text.prompts import Job, Prompt, as_prompts, completions, infills
+from infogain.text.tokenizer import TextModel, Tokenizer
 
 BLOCK = 16  # the paper's, for models without a width of their own
 

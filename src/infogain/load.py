@@ -8,14 +8,14 @@ from pathlib import Path
 
 import torch
 
-from infogain.alphabet import FILE as ALPHABET_FILE
-from infogain.alphabet import Alphabet
 from infogain.errors import InputError, UnknownName
-from infogain.models.checkpoint import Checkpoint
-from infogain.models.family import Config
+from infogain.models.families.checkpoint import Checkpoint
+from infogain.models.families.family import Config
 from infogain.models.huggingface import load_masked_lm, load_masked_words
 from infogain.provenance import approximation
-from infogain.text import HubTokenizer, TextModel, Tokenizer, load_tokenizer
+from infogain.text.alphabet import FILE as ALPHABET_FILE
+from infogain.text.alphabet import Alphabet
+from infogain.text.tokenizer import HubTokenizer, TextModel, Tokenizer, load_tokenizer
 
 LOG = logging.getLogger("infogain")  # where nobody has set up logging, Python shows warnings on the error stream
 DTYPES = {

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from infogain.algorithm.schedule import SCHEDULES, Schedule, TokensPerStep
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import OptionError, UnknownName
 from infogain.options import MOST, Options, Plain, fields, option, plain
 from infogain.samplers import SAMPLERS, Sampler
-from infogain.schedule import SCHEDULES, Schedule, TokensPerStep
-from infogain.vocabulary import Vocabulary
 
 EOS_HELP = "stop after a block that holds one of these tokens; for texts unset: the tokenizer's, otherwise unset: none"
 BLOCK_HELP = "columns decoded together; 0: all of them; for texts unset: 16, otherwise unset: all of them (global)"

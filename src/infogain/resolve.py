@@ -15,11 +15,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from infogain.algorithm.schedule import Schedule, Steps, TokensPerStep
 from infogain.errors import InfoGainError, InputError, OptionError, UnknownName
 from infogain.options import Plain, fields
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS, Sampler
-from infogain.schedule import Schedule, Steps, TokensPerStep
 
 Given = Recipe | Sampler | str | Path | Mapping[str, Any] | None
 SCHEDULE = {"k": "k", "steps": "count", "shape": "shape"}  # keyword -> option of a schedule

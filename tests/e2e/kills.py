@@ -17,11 +17,11 @@ from typing import Any
 import torch
 
 from infogain import Recipe, load
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.evals.evaluate import Plan, evaluate, prepare
 from infogain.evals.runs import ITEMS, Run
 from infogain.evals.tasks import load_task
 from infogain.samplers import make
-from infogain.schedule import TokensPerStep
 
 BATCH = 2
 

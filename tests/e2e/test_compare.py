@@ -12,8 +12,8 @@ import pytest
 from infogain import Recipe
 from infogain.cli import compare
 from infogain.generate import decode_job
-from infogain.job import Job
-from infogain.text import TextModel
+from infogain.text.prompts import Job
+from infogain.text.tokenizer import TextModel
 from tests.e2e.test_cli import ok
 from tests.parity.checkpoints import write_checkpoint
 

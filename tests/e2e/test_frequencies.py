@@ -9,10 +9,10 @@ import pytest
 
 import infogain
 from infogain import InputError, UnknownName
-from infogain.alphabet import fingerprint_of
 from infogain.load import load_words, zoo_folder
 from infogain.samplers import make
 from infogain.samplers.frequencies import FILE, read_frequencies, write_frequencies
+from infogain.text.alphabet import fingerprint_of
 from infogain.zoo import ALPHABET
 from infogain.zoo.frequencies import count_texts
 from tests.e2e.test_cli import ok, refused

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from infogain import Recipe, Result, Trace, decode
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.cli.board import SCALE, Board, shade
+from infogain.loop.story import Story
 from infogain.models import judgement, one_way, parity
 from infogain.samplers import SAMPLERS
-from infogain.schedule import TokensPerStep
-from infogain.story import Story
 
 
 def told(result: Result) -> Story:

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from infogain import Trace, Vocabulary
-from infogain.alphabet import EOS, MASK, Alphabet
 from infogain.cli import main
 from infogain.cli.duel import duel
 from infogain.cli.progress import watch
@@ -29,7 +28,8 @@ from infogain.evals.runs import ITEMS, list_runs
 from infogain.load import load, zoo_folder
 from infogain.models import FullCanvas
 from infogain.models.toys import toy
-from infogain.text import TextModel
+from infogain.text.alphabet import EOS, MASK, Alphabet
+from infogain.text.tokenizer import TextModel
 from tests.e2e.test_cli import ok, refused, run
 
 WRITTEN = (

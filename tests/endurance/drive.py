@@ -9,7 +9,8 @@ from typing import NamedTuple, TypeVar
 
 import torch
 
-from infogain import Batch, Canvas, Lane, NumericsError, Recipe, TokensPerStep, noise
+from infogain import Batch, Canvas, Lane, NumericsError, Recipe, TokensPerStep
+from infogain.algorithm import noise
 from infogain.models import random_joint
 from infogain.samplers import make
 from tests.ailing import Ailing

@@ -6,11 +6,12 @@ import pytest
 import torch
 
 import infogain
-from infogain import Lane, Recipe, TokensPerStep, batch
+from infogain import Lane, Recipe, TokensPerStep
+from infogain.loop import batch
+from infogain.loop.scheduler import Verdict
+from infogain.loop.step import Proposal, read_back
 from infogain.models import Denoiser, Tabular
 from infogain.samplers import Sampler, make
-from infogain.scheduler import Verdict
-from infogain.step import Proposal, read_back
 from tests.cases import ALL, LAYOUTS, MODEL, Layout, label, rows, same_tokens
 from tests.laws.test_backbone import CASES, canvas_of, model_of
 

@@ -8,15 +8,16 @@ import pytest
 import torch
 
 import infogain
-from infogain import Canvas, Vocabulary, noise
+from infogain import Canvas, Vocabulary
+from infogain.algorithm import noise
+from infogain.algorithm.marginals import Marginals
 from infogain.kernels import Keys, Shared, Spots, attend_shared, gate
 from infogain.kernels.attention_triton import attend_candidates
 from infogain.kernels.columns_triton import number, statistics
 from infogain.kernels.hashing_triton import noise as fused_noise
-from infogain.marginals import Marginals
-from infogain.models.backbone import Backbone, random_backbone
-from infogain.models.spec import Spec
-from infogain.models.transformer import Layer, rotary_angles
+from infogain.models.backbone.backbone import Backbone, random_backbone
+from infogain.models.backbone.transformer import Layer, rotary_angles
+from infogain.models.families.spec import Spec
 from infogain.samplers import Sampler, make
 from tests.cases import marginals, words_of
 from tests.fast import Compared, closest

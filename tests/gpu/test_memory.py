@@ -12,8 +12,8 @@ import torch
 import infogain
 from infogain import Canvas
 from infogain.kernels import Spots
-from infogain.models.backbone import Backbone, random_backbone
-from infogain.models.recorded import Recorded
+from infogain.models.backbone.backbone import Backbone, random_backbone
+from infogain.models.backbone.recorded import Recorded
 from infogain.samplers import make
 from tests.gpu.test_fast_paths import SPEC
 

@@ -16,8 +16,8 @@ import torch
 import infogain
 from infogain import Canvas, Vocabulary
 from infogain.kernels import choice
-from infogain.models.backbone import Backbone, random_backbone
-from infogain.models.spec import Spec
+from infogain.models.backbone.backbone import Backbone, random_backbone
+from infogain.models.families.spec import Spec
 from infogain.samplers import Sampler, make
 
 pytestmark = [

@@ -13,14 +13,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import infogain
 from infogain import Canvas, OptionError, UnknownName
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.kernels import attend_shared
-from infogain.models.backbone import CACHES, Backbone, random_backbone
+from infogain.models.backbone.backbone import CACHES, Backbone, random_backbone
+from infogain.models.backbone.transformer import Layer
 from infogain.models.denoiser import Past
-from infogain.models.spec import Spec
-from infogain.models.transformer import Layer
+from infogain.models.families.spec import Spec
 from infogain.models.wrapper import Wrapper
 from infogain.samplers import Sampler, make
-from infogain.schedule import TokensPerStep
 from tests.cases import ALL, label, rows, same_tokens
 
 BASE = Spec(
@@ -174,7 +174,7 @@ def test_the_count_of_keys_sees_a_copy_per_candidate(monkeypatch: pytest.MonkeyP
         copied: Tensor = shared.layers[index].k[row]
         return attend_shared(q, own, visible, shared, index) + 0 * copied.sum()
 
-    monkeypatch.setattr("infogain.models.transformer.attend_shared", copying)
+    monkeypatch.setattr("infogain.models.backbone.transformer.attend_shared", copying)
     with Largest(64, 8) as seen:
         model(canvas.view(torch.tensor([56]), WIDTH)[0][row], context, row, most=8)
     assert seen.numbers == 8 * context.layers[0].k.numel()

@@ -9,8 +9,8 @@ import torch
 
 import infogain
 from infogain import Canvas, Result, Steps
+from infogain.algorithm.schedule import Schedule, TokensPerStep
 from infogain.samplers import Sampler
-from infogain.schedule import Schedule, TokensPerStep
 from tests.cases import ALL, LAYOUTS, LENGTH, MODEL, Layout, label, rows
 
 SCHEDULES: list[Schedule] = [

@@ -9,8 +9,8 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 
 from infogain import Canvas, Lane, Recipe, Result, decode_lanes
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.samplers import Sampler, make
-from infogain.schedule import TokensPerStep
 from tests.laws.test_backbone import BASE, CASES, model_of
 
 MASK = BASE.mask_id

@@ -13,14 +13,14 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
+from infogain.algorithm.marginals import Deferred, Marginals
 from infogain.kernels import Spots
-from infogain.marginals import Deferred, Marginals
-from infogain.models.backbone import Backbone, _roomy, random_backbone
-from infogain.models.buffers import Buffers
-from infogain.models.context import BackboneContext
+from infogain.models.backbone.backbone import Backbone, _roomy, random_backbone
+from infogain.models.backbone.buffers import Buffers
+from infogain.models.backbone.context import BackboneContext
+from infogain.models.backbone.graphs import ROWS
+from infogain.models.backbone.transformer import Transformer
 from infogain.models.denoiser import Past
-from infogain.models.engine import ROWS
-from infogain.models.transformer import Transformer
 from infogain.samplers import Sampler, make
 from tests.cases import marginals, words_of
 from tests.fast import Compared, closest
@@ -98,7 +98,7 @@ def test_rows_that_go_on_need_few_recordings(cache: str, most: int) -> None:
 
 
 def test_rows_too_many_to_be_recorded_go_on_in_the_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("infogain.models.engine.MOST_TOKENS", 8)
+    monkeypatch.setattr("infogain.models.backbone.graphs.MOST_TOKENS", 8)
     plain = model_of("dream", "dual", refresh=3)
     model = fast(plain)
     canvas = Canvas.from_prompts([[1, 2], [3]], 12, BASE.mask_id)
@@ -173,7 +173,7 @@ def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart(
     most_tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two texts that go on from the same context: the second must leave the first's keys alone."""
-    monkeypatch.setattr("infogain.models.engine.MOST_TOKENS", most_tokens)
+    monkeypatch.setattr("infogain.models.backbone.graphs.MOST_TOKENS", most_tokens)
     plain, width = model_of("sdar", None), SPECS["sdar"].block or 0
     model = fast(plain)
     canvas = Canvas.infill([[*range(1, 9), *[BASE.mask_id] * 12], [*range(9, 17), *[BASE.mask_id] * 8]], BASE.mask_id)

@@ -7,9 +7,9 @@ import torch
 
 import infogain
 from infogain import Canvas
+from infogain.loop.story import tell
 from infogain.models import Tabular, random_joint
 from infogain.samplers import Sampler, make
-from infogain.story import tell
 from tests.cases import ALL, label
 
 EOS = 1

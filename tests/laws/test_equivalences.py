@@ -12,10 +12,10 @@ from torch import Tensor
 
 import infogain
 from infogain import Result
+from infogain.algorithm.objective import information_gain
+from infogain.algorithm.state import Candidates, State
 from infogain.models import judgement, one_way
-from infogain.objective import information_gain
 from infogain.samplers import InfoGain, Sampler, make
-from infogain.state import Candidates, State
 from tests.cases import LAYOUTS, MODEL, SETTINGS, Layout
 
 BASES = [make(name, **options) for name, settings in SETTINGS.items() if name != "best-of-n" for options in settings]

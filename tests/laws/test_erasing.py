@@ -13,12 +13,12 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Lane, Recipe, Result, Steps, TokensPerStep, Trace
-from infogain.batch import Batch
+from infogain.algorithm.state import Candidates, State
+from infogain.loop.batch import Batch
+from infogain.loop.scheduler import PROMISES, STEPS_PER_MASK
+from infogain.loop.story import Hypothesis, Story, tell
 from infogain.models import Denoiser, Tabular, random_joint
 from infogain.samplers import Sampler, make
-from infogain.scheduler import PROMISES, STEPS_PER_MASK
-from infogain.state import Candidates, State
-from infogain.story import Hypothesis, Story, tell
 from infogain.view.data import data
 from tests.ailing import run, unruly
 from tests.cases import label

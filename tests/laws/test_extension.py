@@ -13,9 +13,9 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Result
+from infogain.algorithm.state import Candidates, State
 from infogain.options import option
 from infogain.samplers import SAMPLERS, Greedy, InfoGain, LookAhead, Sampler, make
-from infogain.state import Candidates, State
 from tests.cases import LAYOUTS, MODEL, Counting
 
 

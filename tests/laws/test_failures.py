@@ -13,12 +13,12 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Lane, NumericsError, Recipe, Result, TokensPerStep, Vocabulary
-from infogain.batch import Batch
+from infogain.algorithm.state import Candidates, State
+from infogain.loop.batch import Batch
+from infogain.loop.result import Left
+from infogain.loop.scheduler import PROMISES
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
-from infogain.result import Left
 from infogain.samplers import Sampler, make
-from infogain.scheduler import PROMISES
-from infogain.state import Candidates, State
 from tests.ailing import WHENS, Ailing, Fault, Faulty, Wrongly, run, unruly
 from tests.cases import label
 from tests.laws.test_backbone import CASES, model_of

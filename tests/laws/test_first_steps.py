@@ -8,8 +8,8 @@ import pytest
 
 import infogain
 from infogain import Canvas
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.samplers import Sampler, make
-from infogain.schedule import TokensPerStep
 from tests.cases import ALL, LENGTH, MODEL, label
 
 DECODES = 64

@@ -11,10 +11,11 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import infogain
-from infogain import Result, batch
+from infogain import Result
+from infogain.loop import batch
+from infogain.loop.scheduler import Verdict
+from infogain.loop.step import Proposal, read_back
 from infogain.samplers import Sampler
-from infogain.scheduler import Verdict
-from infogain.step import Proposal, read_back
 from tests.cases import ALL, LAYOUTS, MODEL, Counting, Layout, label
 
 

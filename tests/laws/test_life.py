@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import infogain
-from infogain import Canvas, InputError, Lane, Recipe, Result, StepEvent, TokensPerStep, noise
-from infogain.batch import Batch
+from infogain import Canvas, InputError, Lane, Recipe, Result, StepEvent, TokensPerStep
+from infogain.algorithm import noise
+from infogain.loop.batch import Batch
 from infogain.models import Denoiser, Tabular, random_joint
 from infogain.samplers import Sampler, make
 from tests.ailing import run

@@ -12,7 +12,7 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, Steps
-from infogain.marginals import Marginals
+from infogain.algorithm.marginals import Marginals
 from infogain.models import Tabular, judgement, random_joint
 from infogain.samplers import SAMPLERS, Sampler, make
 from tests.cases import ALL, LAYOUTS, MODEL, Counting, label

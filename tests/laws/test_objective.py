@@ -12,11 +12,11 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas
-from infogain.marginals import Marginals
+from infogain.algorithm.marginals import Marginals
+from infogain.algorithm.objective import immediate_cost, info_gain_objective, state_uncertainty
+from infogain.algorithm.state import Candidates, State, total
 from infogain.models import Tabular, random_joint
-from infogain.objective import immediate_cost, info_gain_objective, state_uncertainty
 from infogain.samplers import Sampler, make
-from infogain.state import Candidates, State, total
 from tests.cases import ALL, LAYOUTS, MODEL, Layout, draft_of, label
 
 

@@ -28,10 +28,10 @@ from infogain import (
     Vocabulary,
     decode_stream,
 )
-from infogain.batch import Batch
+from infogain.loop.batch import Batch
+from infogain.loop.scheduler import Scheduler
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
 from infogain.samplers import Sampler, make
-from infogain.scheduler import Scheduler
 from tests.cases import ALL, Counting, label, rows, same_tokens
 from tests.laws.test_backbone import CASES, model_of
 from tests.laws.test_company import MASK, assert_alike, lanes_of
@@ -299,7 +299,7 @@ def operations(batch: Batch, steps: int) -> list[int]:
     """What the host does in each step, in instructions of the scheduler's own files."""
     counts: list[int] = []
     names = ("batch", "contexts", "live", "scheduler", "request", "lane")
-    ours = {import_module(f"infogain.{name}").__file__ for name in names}
+    ours = {import_module(f"infogain.loop.{name}").__file__ for name in names}
 
     def watch(frame: Any, event: str, _: Any) -> Any:
         if frame.f_code.co_filename not in ours:

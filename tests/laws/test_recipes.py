@@ -16,7 +16,7 @@ from infogain.cli.model import Source
 from infogain.config import dump_recipe
 from infogain.evals.runs import list_runs
 from infogain.generate import BLOCK
-from infogain.models.backbone import random_backbone
+from infogain.models.backbone.backbone import random_backbone
 from infogain.options import fields, option, plain
 from infogain.resolve import SCHEDULE, as_recipe, load_recipe, recipe_names
 from infogain.samplers import SAMPLERS, Entropy, InfoGain

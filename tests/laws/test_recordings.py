@@ -11,9 +11,9 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas
-from infogain.models.backbone import Backbone, random_backbone
-from infogain.models.engine import MOST_RECORDED
-from infogain.models.recorded import Recorded
+from infogain.models.backbone.backbone import Backbone, random_backbone
+from infogain.models.backbone.graphs import MOST_RECORDED
+from infogain.models.backbone.recorded import Recorded
 from infogain.samplers import make
 from tests.laws.test_backbone import BASE, SPECS, WIDTH, canvas_of
 
@@ -43,8 +43,8 @@ def batches(rows: int) -> Iterator[Canvas]:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many recordings there were, each time one ran. Buffers are as small as the rows, so that it takes seconds."""
-    monkeypatch.setattr("infogain.models.buffers.COLUMNS", 32)
-    monkeypatch.setattr("infogain.models.engine.TILE", 4)
+    monkeypatch.setattr("infogain.models.backbone.buffers.COLUMNS", 32)
+    monkeypatch.setattr("infogain.models.backbone.graphs.TILE", 4)
     counts, run = list[int](), Recorded.__call__
 
     def counted(self: Recorded, others: Sized, *values: Tensor) -> Tensor:
@@ -68,7 +68,7 @@ def test_recordings_stay_few_over_a_thousand_rows_of_mixed_widths(held: list[int
 
 
 def test_what_was_used_longest_ago_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("infogain.models.engine.MOST_RECORDED", 2)
+    monkeypatch.setattr("infogain.models.backbone.graphs.MOST_RECORDED", 2)
     model = Backbone(random_backbone(SPECS["llada"]).transformer, engine="graphs")
     context, _ = model.prefill(canvas_of(), [3, 2, 6, 1], WIDTH)
     assert model.engine is not None

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import Canvas, Vocabulary, reference
+from infogain import Canvas, Vocabulary
+from infogain.algorithm import reference
+from infogain.algorithm.reference import MASK_ID, Hyperparameters, exact_model, ig_beam, info_gain_sampler
 from infogain.models import FullCanvas, Tabular, random_joint
-from infogain.reference import MASK_ID, Hyperparameters, exact_model, ig_beam, info_gain_sampler
 from infogain.samplers import InfoGainBeam, Sampler, make
 
 Row = list[int]

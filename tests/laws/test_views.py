@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from infogain import Canvas, Lane, NumericsError, Recipe, TokensPerStep, Trace
-from infogain.batch import Batch
+from infogain.loop.batch import Batch
+from infogain.loop.story import Story
 from infogain.models import Denoiser
 from infogain.samplers import Sampler, make
-from infogain.story import Story
 from tests.ailing import Ailing, run
 from tests.cases import ALL, label
 from tests.laws.test_backbone import CASES, SPECS, model_of

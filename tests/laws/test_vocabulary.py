@@ -11,9 +11,9 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Lane, OptionError, Recipe, Vocabulary
+from infogain.algorithm.marginals import Deferred
 from infogain.decode import decode_lanes
 from infogain.kernels import Spots
-from infogain.marginals import Deferred
 from infogain.models import Backbone, Denoiser, Wrapper, random_joint
 from infogain.samplers import Sampler, make
 from tests.cases import ALL, label, same_tokens

@@ -12,11 +12,11 @@ import torch
 
 import infogain
 from infogain import Canvas, ContractError, InputError, Result
-from infogain.alphabet import Alphabet
 from infogain.kernels import Spots
 from infogain.models import Denoiser, Wrapper, random_joint
 from infogain.provenance import provenance
-from infogain.text import TextModel
+from infogain.text.alphabet import Alphabet
+from infogain.text.tokenizer import TextModel
 from tests.laws.test_backbone import canvas_of, model_of
 from tests.laws.test_contract import Duck
 

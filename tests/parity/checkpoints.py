@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from infogain.models.checkpoint import find_family
-from infogain.models.family import Config
-from infogain.models.transformer import Transformer
-from infogain.models.weights import weight_names
+from infogain.models.backbone.transformer import Transformer
+from infogain.models.families.checkpoint import find_family
+from infogain.models.families.family import Config
+from infogain.models.families.weights import weight_names
 from tests.parity.folders import DREAM, LLADA, MMADA, SDAR, randomised, write_folder
 
 CORPUS = "the cat sat on the mat and said hello to twelve dogs\nuser assistant system You are a helpful assistant.\n"

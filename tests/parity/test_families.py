@@ -13,8 +13,8 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, InputError
-from infogain.models.backbone import Backbone
-from infogain.models.checkpoint import load_model
+from infogain.models.backbone.backbone import Backbone
+from infogain.models.families.checkpoint import load_model
 from tests.parity.folders import DREAM, LLADA, MMADA, SDAR, Weights, as_llada, randomised, write_folder
 
 ROWS = [[5, 6, 7, 60, 60, 60, 9, 60], [8, 60, 60, 60, 60], [1, 2, 3, 4, 60, 60, 60]]

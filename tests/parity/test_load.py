@@ -12,11 +12,11 @@ import torch
 import infogain
 from infogain import ContextError, InputError, OptionError, UnknownName
 from infogain.bench import Bench, Case
-from infogain.models.backbone import Backbone
-from infogain.models.checkpoint import find_family
-from infogain.models.family import Config
+from infogain.models.backbone.backbone import Backbone
+from infogain.models.families.checkpoint import find_family
+from infogain.models.families.family import Config
 from infogain.samplers import Entropy
-from infogain.text import HubTokenizer
+from infogain.text.tokenizer import HubTokenizer
 from infogain.zoo.tasks.sudoku import is_grid
 from tests.e2e.test_cli import ok, refused
 from tests.parity.checkpoints import FAMILIES, write_checkpoint

@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 
 import infogain
 from infogain import Canvas, InputError, Lane, Recipe
+from infogain.models.families.weights import shards
 from infogain.models.huggingface import masked_lm
-from infogain.models.weights import shards
 from tests.e2e.test_cli import ok
 from tests.parity.folders import LLADA, write_folder
 from tests.parity.test_masked_lm import MASK, ROWS, VOCABULARY, bert, network

@@ -71,13 +71,13 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
 LEANING = {  # docstrings that do not stand alone
     "bench.clock.sustained_ms",
     "bench.limits.as_words",
-    "canvas.fit",
+    "algorithm.canvas.fit",
     "cli.flags.settings_flags",
     "cli.flags.shared_settings_flags",
     "cli.model.chat_model_flags",
     "evals.reproduce._with",
     "evals.tasks.countdown.tells",
-    "models.transformer.prefill",
+    "models.backbone.transformer.prefill",
 }
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 import infogain
 from infogain import InputError, OptionError, UnknownName
+from infogain.algorithm.canvas import Canvas
 from infogain.bench import Bench, Case, grid, load_suite, measure, report
 from infogain.bench.__main__ import main as program
 from infogain.bench.alone import forward_alone
@@ -29,10 +30,9 @@ from infogain.bench.plot import draw
 from infogain.bench.shapes import SHAPES, make_transformer, random_transformer
 from infogain.bench.suites import TRAINED_BYPASS
 from infogain.bench.timed import Log, Timed
-from infogain.canvas import Canvas
 from infogain.cli import main
-from infogain.models.spec import Spec
-from infogain.models.transformer import Transformer
+from infogain.models.backbone.transformer import Transformer
+from infogain.models.families.spec import Spec
 from infogain.provenance import provenance
 from infogain.samplers import Entropy, InfoGain, InfoGainBeam
 from tests.parity.checkpoints import write_checkpoint

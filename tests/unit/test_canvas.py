@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infogain import Canvas, InputError
-from infogain.canvas import split_blocks
+from infogain.algorithm.canvas import split_blocks
 
 
 def test_ragged_prompts_become_rows() -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import infogain
-from infogain.models.backbone import Backbone, random_backbone
+from infogain.models.backbone.backbone import Backbone, random_backbone
 from infogain.samplers import SAMPLERS
 from tests.laws.test_backbone import SPECS, canvas_of
 
@@ -91,13 +91,15 @@ def test_the_zoo_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("C")
 
 
-def test_the_readme_tree_names_every_module() -> None:
-    text = (ROOT / "README.md").read_text()
-    for path in (ROOT / "src" / "infogain").iterdir():
+def test_the_tree_names_every_module() -> None:
+    tree = (ROOT / "CONTRIBUTING.md").read_text().split("## The tree")[1]
+    package = ROOT / "src" / "infogain"
+    folders = [package / name for name in (".", "algorithm", "loop", "text", "models", "models/backbone")]
+    for path in (path for folder in folders for path in folder.iterdir()):
         if path.suffix == ".py" and path.name != "__init__.py":
-            assert path.name in text, path.name
+            assert path.name in tree, path.name
         elif path.is_dir() and path.name != "__pycache__":
-            assert f"{path.name}/" in text, path.name
+            assert f"{path.name}/" in tree, path.name
 
 
 def test_the_readme_names_every_sampler() -> None:

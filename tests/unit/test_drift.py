@@ -10,8 +10,8 @@ import torch
 import infogain
 from infogain import Canvas, InputError, Recipe, TextModel, Vocabulary
 from infogain.drift import Pair, measure
-from infogain.job import Job
-from infogain.models.backbone import Backbone, random_backbone
+from infogain.models.backbone.backbone import Backbone, random_backbone
+from infogain.text.prompts import Job
 from tests.laws.test_backbone import BASE, SPECS, canvas_of
 from tests.unit.test_generate import Letters
 

@@ -11,16 +11,16 @@ import pytest
 
 import infogain
 from infogain import InfoGainError, Recipe, Trace
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.errors import UnfitModel
 from infogain.evals.evaluate import PIECE, Plan, evaluate, is_whole, prepare
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.tasks import TASKS, load_task
 from infogain.generate import settle
+from infogain.loop.step import StepEvent
 from infogain.samplers import make
-from infogain.schedule import TokensPerStep
-from infogain.step import StepEvent
-from infogain.text import TextModel
+from infogain.text.tokenizer import TextModel
 from infogain.zoo.tasks.sudoku import is_grid
 from tests.parity.checkpoints import write_checkpoint
 

@@ -12,15 +12,15 @@ import pytest
 
 import infogain
 from infogain import Recipe
+from infogain.algorithm.noise import row_seeds
 from infogain.errors import ContextError, InputError
 from infogain.evals import evaluate
 from infogain.evals.evaluate import Plan, prepare
 from infogain.evals.tasks import gsm8k, load_task
-from infogain.job import Job, infills
-from infogain.noise import row_seeds
 from infogain.samplers import make
 from infogain.samplers.frequencies import find_table
-from infogain.text import TextModel
+from infogain.text.prompts import Job, infills
+from infogain.text.tokenizer import TextModel
 from tests.parity.checkpoints import write_checkpoint
 
 QUESTIONS = ("How many dogs?", "How many cats?", "And mats?")

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.errors import InputError, UnknownName
 from infogain.evals import reproduce
 from infogain.evals.beside import notes, table_of
@@ -18,7 +19,6 @@ from infogain.evals.tasks import load_task
 from infogain.recipe import Recipe
 from infogain.resolve import load_recipe, recipes_folder
 from infogain.samplers import KLASS, PC, Confidence, InfoGain, LookUM
-from infogain.schedule import TokensPerStep
 from infogain.studies.paper import DREAM, SDAR, TRADO
 
 TABLES = {name: load_table(name) for name in ("table2", "table3")}

@@ -22,10 +22,10 @@ from infogain import (
     UnknownName,
     Vocabulary,
 )
-from infogain.alphabet import fingerprint_of
 from infogain.generate import settle, stream
 from infogain.models import FullCanvas
-from infogain.text import Message
+from infogain.text.alphabet import fingerprint_of
+from infogain.text.tokenizer import Message
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz ,.:^$#_"  # ^ and # frame a text, $ ends it, _ is the mask
 MASK, END = LETTERS.index("_"), LETTERS.index("$")

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.distributions import Categorical, kl_divergence
 
-from infogain import noise
-from infogain.marginals import Marginals
+from infogain.algorithm import noise
+from infogain.algorithm.marginals import Marginals
 from infogain.options import HOTTEST
 from tests.cases import marginals
 

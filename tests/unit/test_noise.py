@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from infogain import noise
+from infogain.algorithm import noise
 from infogain.kernels.hashing import mix
 
 INT64 = st.integers(-(2**63), 2**63 - 1)

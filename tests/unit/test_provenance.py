@@ -17,7 +17,7 @@ import infogain
 from infogain import Canvas, Trace
 from infogain.evals.page import run_page
 from infogain.evals.runs import Run, list_runs
-from infogain.models.backbone import CACHES, random_backbone
+from infogain.models.backbone.backbone import CACHES, random_backbone
 from infogain.models.toys import TOYS, load_toy, random_joint
 from infogain.provenance import approximation, in_words, made_with, provenance
 from tests.e2e.test_cli import ok

@@ -12,9 +12,9 @@ import torch
 
 import infogain
 from infogain import Canvas, ContractError, InputError, Lane, Recipe, StepEvent, Trace
+from infogain.loop.request import Parked, make_requests
+from infogain.loop.result import collect
 from infogain.models import random_joint
-from infogain.request import Parked, make_requests
-from infogain.result import collect
 from infogain.samplers import make
 from tests.cases import LAYOUTS, MODEL, Counting
 

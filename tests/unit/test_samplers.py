@@ -13,17 +13,18 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import InputError, noise
+from infogain import InputError
+from infogain.algorithm import noise
+from infogain.algorithm.objective import immediate_cost, state_uncertainty
+from infogain.algorithm.state import Candidates, State
+from infogain.loop.step import select as select_index
 from infogain.models.toys import parity
-from infogain.objective import immediate_cost, state_uncertainty
 from infogain.options import HOTTEST
 from infogain.samplers import InfoGain, Sampler, Traits, Uniform, make
 from infogain.samplers.actions import ordering, top
 from infogain.samplers.eb import EB
 from infogain.samplers.frequencies import count_frequencies, read_frequencies, write_frequencies
 from infogain.samplers.pc import PC
-from infogain.state import Candidates, State
-from infogain.step import select as select_index
 from tests.cases import ALL, LAYOUTS, MODEL, draft_of, label, marginals
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infogain import OptionError, Steps, TokensPerStep
-from infogain.schedule import Schedule
+from infogain.algorithm.schedule import Schedule
 from tests.cases import draft_of, marginals
 
 

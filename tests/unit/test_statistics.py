@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from infogain import Vocabulary
+from infogain.algorithm.marginals import statistics
 from infogain.kernels import Spots, choice
-from infogain.marginals import statistics
 
 MASKED = torch.tensor([[False, True, True], [True, False, False], [False, False, True]])
 

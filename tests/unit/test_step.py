@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from infogain import TokensPerStep
+from infogain.algorithm.state import LINES, Draft, State
+from infogain.loop.scheduler import PROMISES, Verdict, distinct
+from infogain.loop.step import propose, read_back
 from infogain.samplers import make
-from infogain.scheduler import PROMISES, Verdict, distinct
-from infogain.state import LINES, Draft, State
-from infogain.step import propose, read_back
 from tests.cases import draft_of, marginals
 
 MASK = 9

@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 
 from infogain import Canvas, InputError, Trace, decode, view
 from infogain.cli import main
+from infogain.loop.story import tell
+from infogain.loop.trace import Candidate, Row, TraceStep
 from infogain.models import Toy, judgement, one_way, parity
 from infogain.provenance import made_with
-from infogain.story import tell
-from infogain.trace import Candidate, Row, TraceStep
 from infogain.view.data import about, short, top
 
 ONE_WAY = one_way()

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from infogain import InputError, Vocabulary
+from infogain.algorithm.marginals import Deferred, Marginals, exclude_by_lane
 from infogain.kernels import Spots
-from infogain.marginals import Deferred, Marginals, exclude_by_lane
 from infogain.samplers.frequencies import write_frequencies
 from infogain.samplers.pc import PC
 from tests.cases import draft_of

@@ -17,11 +17,12 @@ import pytest
 import torch
 
 import infogain
-from infogain import Lane, StepEvent, TextModel, reference
-from infogain.batch import Batch
+from infogain import Lane, StepEvent, TextModel
+from infogain.algorithm import reference
 from infogain.generate import settle
-from infogain.job import completions
+from infogain.loop.batch import Batch
 from infogain.resolve import as_recipe
+from infogain.text.prompts import completions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "walk.md").read_text(encoding="utf-8")
@@ -30,14 +31,14 @@ NETWORK = "models/"
 CALLS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 MOST_MODULES, MOST_FORMS = 12, 10
 VERBS = {  # where each verb of the page begins
-    ("batch", "open_blocks"): "open_blocks",
-    ("batch", "_propose"): "propose",
-    ("step", "read_back"): "read_back",
-    ("batch", "_settle"): "settle",
-    ("batch", "evaluate"): "evaluate",
-    ("step", "score"): "score",
-    ("step", "survivors"): "survivors",
-    ("batch", "_transition"): "transition",
+    ("loop/batch", "open_blocks"): "open_blocks",
+    ("loop/batch", "_propose"): "propose",
+    ("loop/step", "read_back"): "read_back",
+    ("loop/batch", "_settle"): "settle",
+    ("loop/batch", "evaluate"): "evaluate",
+    ("loop/step", "score"): "score",
+    ("loop/step", "survivors"): "survivors",
+    ("loop/batch", "_transition"): "transition",
 }
 PROMPTS, LENGTHS = ["C24,13,6=31:", "S1", "J8*5+2*6+6*6=089?"], [10, 8, 12]
 

@@ -13,7 +13,7 @@ from infogain.bench.measure import Bench
 from infogain.bench.suites import SUITES, load_suite
 from infogain.bench.work import run_cases
 from infogain.errors import InfoGainError, InputError
-from infogain.models.engine import ENGINES
+from infogain.models.backbone.graphs import ENGINES
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

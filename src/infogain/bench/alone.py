@@ -6,10 +6,10 @@ import time
 
 import torch
 
+from infogain.algorithm.canvas import Canvas
 from infogain.bench.cases import Case
 from infogain.bench.clock import repeat_ms, sustained_ms, synchronize
 from infogain.bench.timed import Timed
-from infogain.canvas import Canvas
 from infogain.kernels import Spots
 
 FORWARDS = {"cuda": 20, "cpu": 5}  # that are timed

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from infogain import noise
+from infogain.algorithm import noise
+from infogain.algorithm.state import State
 from infogain.options import option
 from infogain.samplers import InfoGain
-from infogain.state import State
 
 BYPASS = 100  # a noise stream of its own, far from those of the loop
 

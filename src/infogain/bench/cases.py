@@ -9,8 +9,8 @@ from typing import Any
 
 from infogain.bench.bypass import ForcedBypass
 from infogain.errors import InputError, OptionError, UnknownName
-from infogain.models.backbone import CACHES
-from infogain.models.engine import ENGINES
+from infogain.models.backbone.backbone import CACHES
+from infogain.models.backbone.graphs import ENGINES
 from infogain.options import Plain, fields, plain
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS, InfoGain, Sampler

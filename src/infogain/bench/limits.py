@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from infogain.bench.clock import repeat_ms
-from infogain.models.spec import Spec
-from infogain.models.transformer import Layer, Transformer
+from infogain.models.backbone.transformer import Layer, Transformer
+from infogain.models.families.spec import Spec
 from infogain.options import Plain
 
 PRODUCT = {"cuda": 8192, "cpu": 768}  # side of the square matrices

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from infogain.algorithm.canvas import Canvas
 from infogain.bench import memory
 from infogain.bench.alone import forward_alone
 from infogain.bench.cases import CANVAS, ENGINE, Case
@@ -18,16 +19,15 @@ from infogain.bench.numbers import summarize
 from infogain.bench.shapes import make_transformer
 from infogain.bench.timed import Log, Timed
 from infogain.bench.uncached import whole_canvas
-from infogain.canvas import Canvas
 from infogain.decode import decode
 from infogain.errors import InfoGainError, InputError, OptionError
 from infogain.load import as_device, is_of_zoo, load_words
-from infogain.models.backbone import Backbone
-from infogain.models.engine import engine_for
-from infogain.models.transformer import Transformer
+from infogain.loop.step import StepEvent
+from infogain.models.backbone.backbone import Backbone
+from infogain.models.backbone.graphs import engine_for
+from infogain.models.backbone.transformer import Transformer
 from infogain.options import Plain
 from infogain.provenance import provenance
-from infogain.step import StepEvent
 
 Say = Callable[[str], None]
 

@@ -9,7 +9,7 @@ from infogain.bench.cases import CANVAS, Case
 from infogain.bench.limits import operations
 from infogain.bench.timed import Log
 from infogain.errors import InputError
-from infogain.models.spec import Spec
+from infogain.models.families.spec import Spec
 from infogain.options import Plain
 
 

@@ -7,9 +7,9 @@ import torch
 from infogain.capacity import free_bytes
 from infogain.errors import InputError
 from infogain.load import ZOO, load
-from infogain.models.backbone import Backbone
-from infogain.models.spec import Spec
-from infogain.models.transformer import Transformer
+from infogain.models.backbone.backbone import Backbone
+from infogain.models.backbone.transformer import Transformer
+from infogain.models.families.spec import Spec
 
 _QWEN3 = {"head_dim": 128, "rope_theta": 1e6, "norm_eps": 1e-6, "mask_id": 151669, "eos_ids": (151643,)}
 _SDAR = {**_QWEN3, "vocab_size": 151936, "kv_heads": 8, "qk_norm": True, "wide_norm": True, "block": 4}

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.marginals import Deferred
 from infogain.bench.clock import Span
-from infogain.canvas import Canvas
 from infogain.kernels import Spots
-from infogain.marginals import Deferred
+from infogain.loop.result import Result
+from infogain.loop.step import StepEvent
 from infogain.models.denoiser import Denoiser, Past
 from infogain.models.wrapper import Wrapper
-from infogain.result import Result
-from infogain.step import StepEvent
 
 
 class Step(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import OptionError
+from infogain.models.backbone.transformer import Transformer
 from infogain.models.full_canvas import FullCanvas
-from infogain.models.transformer import Transformer
-from infogain.vocabulary import Vocabulary
 
 
 def whole_canvas(transformer: Transformer) -> FullCanvas:

@@ -13,18 +13,18 @@ from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM
 from infogain.cli.line_editor import remembered, state_file
 from infogain.cli.model import Source, chat_model_flags, recipe_for
-from infogain.cli.prompts import is_text
+from infogain.cli.prompt_input import is_text
 from infogain.cli.sheet import sheet
 from infogain.cli.terminal import Terminal
 from infogain.cli.texts import show
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, decode_job
-from infogain.job import Job, completions
+from infogain.loop.step import StepEvent
+from infogain.loop.story import Story
+from infogain.loop.trace import Trace
 from infogain.recipe import Recipe
-from infogain.step import StepEvent
-from infogain.story import Story
-from infogain.text import Message, TextModel
-from infogain.trace import Trace
+from infogain.text.prompts import Job, completions
+from infogain.text.tokenizer import Message, TextModel
 
 HELP = """\
 /sampler NAME   decode with another sampler

@@ -13,6 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.cli.flags import Settings, dashed, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import plain_table
@@ -23,13 +24,12 @@ from infogain.cli.terminal import Terminal, busy, literal
 from infogain.cli.texts import masks
 from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, decode_job
-from infogain.job import Job, completions
 from infogain.options import fields
 from infogain.provenance import in_words
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
-from infogain.schedule import TokensPerStep
-from infogain.text import TextModel
+from infogain.text.prompts import Job, completions
+from infogain.text.tokenizer import TextModel
 
 Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others

@@ -14,12 +14,12 @@ from infogain.cli.layout import plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
-from infogain.cli.prompts import FILE, read_prompts
+from infogain.cli.prompt_input import FILE, read_prompts
 from infogain.cli.terminal import Terminal
 from infogain.cli.texts import masks
 from infogain.drift import Drift, measure
-from infogain.job import completions
 from infogain.recipe import Recipe
+from infogain.text.prompts import completions
 
 
 @click.command()

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
 from infogain.cli.board import Board, Screen
 from infogain.decode import decode_lanes
-from infogain.lane import Lane
-from infogain.step import StepEvent
-from infogain.story import Story
+from infogain.loop.lane import Lane
+from infogain.loop.step import StepEvent
+from infogain.loop.story import Story
+from infogain.loop.trace import Trace
 from infogain.studies.demo import K
 from infogain.studies.methods import METHODS, recipe
 from infogain.studies.subject import Subject
-from infogain.trace import Trace
 from infogain.zoo.tasks import load_task
 
 TASK = "oneway"

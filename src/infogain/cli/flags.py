@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
+from infogain.algorithm.schedule import SCHEDULES, Steps, TokensPerStep
 from infogain.generate import BLOCK
 from infogain.options import Plain, accepted, fields
 from infogain.recipe import Recipe
 from infogain.resolve import change, load_recipe
 from infogain.samplers import SAMPLERS, BestOfN
-from infogain.schedule import SCHEDULES, Steps, TokensPerStep
 
 
 class Ids(click.ParamType[tuple[int, ...]]):

@@ -16,7 +16,7 @@ from infogain.cli.terminal import say
 from infogain.errors import InputError
 from infogain.load import load_words
 from infogain.samplers.frequencies import count_frequencies, write_frequencies
-from infogain.text import Tokenizer
+from infogain.text.tokenizer import Tokenizer
 
 TEXTS, IDS = (".txt", ".jsonl"), (".txt", ".ids")  # what is taken from a folder
 TEXT = "text"

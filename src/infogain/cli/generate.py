@@ -8,11 +8,11 @@ import click
 
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.model import Source, model_flags, recipe_for
-from infogain.cli.prompts import FILE, read_prompts
+from infogain.cli.prompt_input import FILE, read_prompts
 from infogain.cli.texts import Order, Target, target_flags
 from infogain.generate import as_stops
-from infogain.job import completions
 from infogain.recipe import Recipe
+from infogain.text.prompts import completions
 
 LENGTH = click.option(
     "--length", type=click.IntRange(min=1), help="tokens to write; unset: 256, or what the model's context has left"

@@ -17,7 +17,7 @@ from infogain import startup
 from infogain.bench.memory import is_lack
 from infogain.cli.flags import dashed
 from infogain.cli.interrupt import on_interrupt
-from infogain.cli.prompts import is_text
+from infogain.cli.prompt_input import is_text
 from infogain.cli.terminal import harmless, say
 from infogain.errors import ELSEWHERE, InfoGainError
 

@@ -8,12 +8,12 @@ import click
 
 from infogain.cli.flags import Settings, filling_flags
 from infogain.cli.model import Source, model_flags, recipe_for
-from infogain.cli.prompts import TEXT_FILE, read_prompts
+from infogain.cli.prompt_input import TEXT_FILE, read_prompts
 from infogain.cli.terminal import say
 from infogain.cli.texts import Order, Target, target_flags
 from infogain.errors import InputError
-from infogain.job import infills
 from infogain.recipe import Recipe
+from infogain.text.prompts import infills
 
 
 @click.command()

@@ -11,15 +11,16 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from infogain.alphabet import FILE, Alphabet
 from infogain.cli.layout import plain_table
 from infogain.cli.model import REVISION_HELP
 from infogain.cli.terminal import Terminal
 from infogain.errors import InfoGainError
 from infogain.generate import BLOCK
 from infogain.load import SMALL_FILES, find_checkpoint, is_masked_lm
-from infogain.models.checkpoint import Checkpoint
-from infogain.models.family import Config
+from infogain.models.families.checkpoint import Checkpoint
+from infogain.models.families.family import Config
+from infogain.models.families.spec import Spec
+from infogain.models.families.weights import shards
 from infogain.models.huggingface import (
     check_tokenizer,
     context_of,
@@ -27,9 +28,8 @@ from infogain.models.huggingface import (
     network_of,
     weight_files,
 )
-from infogain.models.spec import Spec
-from infogain.models.weights import shards
-from infogain.text import load_tokenizer
+from infogain.text.alphabet import FILE, Alphabet
+from infogain.text.tokenizer import load_tokenizer
 
 BYTES = {"bfloat16 or float16": 2, "float32": 4}
 COLUMNS, CANDIDATES = 4096, 8  # what a decode is taken to need, where the context allows it

@@ -14,10 +14,10 @@ from infogain.cli.terminal import busy, say
 from infogain.errors import InputError
 from infogain.generate import settle
 from infogain.load import DTYPES, is_of_zoo, load
-from infogain.models.backbone import CACHES
-from infogain.models.engine import ENGINES
+from infogain.models.backbone.backbone import CACHES
+from infogain.models.backbone.graphs import ENGINES
 from infogain.recipe import Recipe
-from infogain.text import TextModel
+from infogain.text.tokenizer import TextModel
 
 CACHE_HELP = (
     "columns whose keys and values are kept between steps; unset: dual, for zoo models none; "

@@ -12,9 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Column
 from rich.text import Text
 
-from infogain.batch import Observer
 from infogain.cli.terminal import Terminal, literal
-from infogain.step import StepEvent
+from infogain.loop.batch import Observer
+from infogain.loop.step import StepEvent
 
 PAUSE = 10.0  # seconds between two lines
 

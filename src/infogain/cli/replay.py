@@ -9,7 +9,7 @@ import click
 from infogain.cli.board import Board, Screen
 from infogain.cli.terminal import Terminal
 from infogain.cli.words import load_trace, words_of
-from infogain.story import Story, tell
+from infogain.loop.story import Story, tell
 
 
 @click.command()

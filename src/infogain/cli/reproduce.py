@@ -9,8 +9,6 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
-from infogain.alphabet import Alphabet
-from infogain.batch import Observer
 from infogain.cli.eval import COUNT, kept
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
@@ -27,9 +25,11 @@ from infogain.evals.paper import load_table
 from infogain.evals.reproduce import Cell, Setting, plan_table, record
 from infogain.evals.tasks import load_task
 from infogain.load import ZOO
+from infogain.loop.batch import Observer
+from infogain.loop.step import StepEvent
 from infogain.samplers import PC, LookAhead
-from infogain.step import StepEvent
-from infogain.text import TextModel
+from infogain.text.alphabet import Alphabet
+from infogain.text.tokenizer import TextModel
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 SEEDS = 5  # the paper's runs

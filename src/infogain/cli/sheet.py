@@ -8,7 +8,7 @@ from rich.text import Text
 
 from infogain.cli.board import HOLE, shade
 from infogain.cli.terminal import harmless
-from infogain.story import Story
+from infogain.loop.story import Story
 
 
 def sheet(story: Story, word: Callable[[int], str], eos_ids: Sequence[int] = ()) -> Text:

@@ -17,20 +17,20 @@ from typing import Any
 import click
 from rich.console import Console
 
+from infogain.algorithm.noise import row_seeds
 from infogain.cli.interrupt import on_interrupt, resumable
 from infogain.cli.output import OVERWRITE, check_folder_of, make_folder, would_be_lost
 from infogain.cli.progress import watch
-from infogain.cli.prompts import Asked
+from infogain.cli.prompt_input import Asked
 from infogain.cli.terminal import Terminal, say, write
 from infogain.cli.textfile import TextFile, json_line
 from infogain.errors import InputError
 from infogain.evals.identity import hash_of, made_by
 from infogain.generate import Generation, decode_job
-from infogain.job import Job
-from infogain.noise import row_seeds
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.text import TextModel
+from infogain.text.prompts import Job
+from infogain.text.tokenizer import TextModel
 
 Finish = Callable[[int, Generation], None]
 FLAGS = [

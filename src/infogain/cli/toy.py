@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from infogain.batch import Observer
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
@@ -17,14 +17,14 @@ from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, literal
 from infogain.decode import decode_lanes
-from infogain.lane import Lane
+from infogain.loop.batch import Observer
+from infogain.loop.lane import Lane
+from infogain.loop.result import Result
+from infogain.loop.step import StepEvent
+from infogain.loop.story import Story
+from infogain.loop.trace import Trace
 from infogain.models.toys import TOYS, Toy, load_toy
 from infogain.recipe import Recipe
-from infogain.result import Result
-from infogain.schedule import TokensPerStep
-from infogain.step import StepEvent
-from infogain.story import Story
-from infogain.trace import Trace
 
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
 

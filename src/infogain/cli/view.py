@@ -13,7 +13,7 @@ from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import say
 from infogain.cli.words import load_trace, words_of
 from infogain.errors import InputError
-from infogain.trace import Trace
+from infogain.loop.trace import Trace
 
 
 @click.command()

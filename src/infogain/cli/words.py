@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from infogain.errors import InputError
+from infogain.loop.trace import Trace
 from infogain.models.toys import load_toy
-from infogain.trace import Trace
 
 
 def load_trace(path: Path) -> Trace:

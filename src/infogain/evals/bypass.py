@@ -7,9 +7,9 @@ from collections import defaultdict
 import torch
 from torch import Tensor
 
+from infogain.loop.step import StepEvent
 from infogain.recipe import Recipe
 from infogain.samplers import LookAhead
-from infogain.step import StepEvent
 
 
 def gamma_of(recipe: Recipe) -> float | None:

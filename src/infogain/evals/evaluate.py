@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from infogain.batch import Observer
+from infogain.algorithm.noise import repeat_seed, row_seeds
 from infogain.capacity import check_fits
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.bypass import BypassCount
@@ -19,12 +19,12 @@ from infogain.evals.protocol import Protocol
 from infogain.evals.runs import VERSION, Run, find_run, run_name
 from infogain.evals.task import Item, Shot, Task
 from infogain.generate import decode_job
-from infogain.job import Job, Prompt, completions, encode_prompt, infills
-from infogain.noise import repeat_seed, row_seeds
+from infogain.loop.batch import Observer
+from infogain.loop.step import StepEvent
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.step import StepEvent
-from infogain.text import TextModel
+from infogain.text.prompts import Job, Prompt, completions, encode_prompt, infills
+from infogain.text.tokenizer import TextModel
 
 SEED_BYTES = 40  # of a number in a list
 PIECE = 4  # batches decoded as one job

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from infogain import noise
+from infogain.algorithm import noise
 from infogain.evals.numbers import mean, pearson
 
 Z = 1.959964  # 97.5 % of a normal distribution lie below

@@ -12,9 +12,9 @@ from infogain import view
 from infogain.evals.compare import otherwise
 from infogain.evals.runs import Run
 from infogain.evals.tables import as_html, listing
+from infogain.loop.trace import Trace
 from infogain.options import Plain
 from infogain.provenance import made_with
-from infogain.trace import Trace
 from infogain.view.data import about as in_words
 
 ROOM = 24 * 2**20  # characters of traces that a page holds; of the rest it names the files

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from infogain.alphabet import Alphabet
 from infogain.errors import UnfitModel
 from infogain.evals.evaluate import Plan, prepare
 from infogain.evals.identity import recipe_entry
@@ -20,7 +19,8 @@ from infogain.generate import settle
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.samplers import PC
-from infogain.text import TextModel
+from infogain.text.alphabet import Alphabet
+from infogain.text.tokenizer import TextModel
 
 
 @dataclass(frozen=True)

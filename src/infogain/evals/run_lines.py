@@ -10,8 +10,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from infogain.job import is_message
 from infogain.options import Plain
+from infogain.text.prompts import is_message
 
 Key = tuple[str, int]  # an item and the number of a seed
 Rule = tuple[str, Callable[[Any], bool]]  # what must hold, in words and as a test

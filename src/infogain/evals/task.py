@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from infogain.alphabet import Alphabet
 from infogain.errors import InputError, UnknownName
 from infogain.evals.protocol import Protocol
 from infogain.evals.source import Hub, Record, find_file, read_file, read_hub
-from infogain.job import Prompt
 from infogain.options import Plain
-from infogain.text import TextModel, Tokenizer
+from infogain.text.alphabet import Alphabet
+from infogain.text.prompts import Prompt
+from infogain.text.tokenizer import TextModel, Tokenizer
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Models the loop can decode with: real checkpoints, and the exact oracle with its toy problems."""
 
-from infogain.models.backbone import Backbone
-from infogain.models.checkpoint import load_model
+from infogain.models.backbone.backbone import Backbone
 from infogain.models.denoiser import Context, Denoiser, Past, adapt
+from infogain.models.families.checkpoint import load_model
 from infogain.models.full_canvas import FullCanvas
 from infogain.models.huggingface import load_masked_lm, masked_lm
 from infogain.models.tabular import Tabular

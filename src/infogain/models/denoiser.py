@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol, Self
 import torch
 from torch import Tensor
 
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.marginals import Deferred
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import ContractError, InputError
 from infogain.kernels import Spots
-from infogain.marginals import Deferred
-from infogain.vocabulary import Vocabulary
 
 
 class Context(Protocol):

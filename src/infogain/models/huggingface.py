@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import InputError
+from infogain.models.families.weights import indexed, some
 from infogain.models.full_canvas import FullCanvas
-from infogain.models.weights import indexed, some
-from infogain.vocabulary import Vocabulary
 
 # The files that transformers looks for, in its order.
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")

@@ -13,11 +13,11 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from infogain.canvas import Canvas, block_columns
+from infogain.algorithm.canvas import Canvas, block_columns
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import upload
 from infogain.errors import InputError
 from infogain.models.denoiser import Denoiser
-from infogain.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

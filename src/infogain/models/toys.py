@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-from infogain import noise
-from infogain.canvas import Canvas
+from infogain.algorithm import noise
+from infogain.algorithm.canvas import Canvas
 from infogain.errors import UnknownName
 from infogain.models.tabular import Tabular
 

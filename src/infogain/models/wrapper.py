@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.marginals import Deferred
 from infogain.errors import ContractError
 from infogain.kernels import Spots
-from infogain.marginals import Deferred
 from infogain.models.denoiser import Denoiser, Past, adapt, check_logits
 
 TWINS = ("__call__", "at_masks"), ("prefill", "append")  # two ways to ask for one thing

@@ -12,14 +12,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from infogain import noise
+from infogain.algorithm import noise
+from infogain.algorithm.marginals import Marginals
+from infogain.algorithm.state import Candidates, State, only
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import counting, remembered
 from infogain.errors import ContractError, OptionError
-from infogain.marginals import Marginals
 from infogain.options import HOTTEST, option
 from infogain.samplers.base import Sampler, Traits
-from infogain.state import Candidates, State, only
-from infogain.vocabulary import Vocabulary
 
 AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
 

@@ -8,9 +8,9 @@ from typing import ClassVar, Protocol
 import torch
 from torch import Tensor
 
+from infogain.algorithm.state import Candidates, State
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.options import Options, Registry
-from infogain.state import Candidates, State
-from infogain.vocabulary import Vocabulary
 
 
 class Words(Protocol):

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from infogain.algorithm.state import Candidates, State
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.options import option
 from infogain.samplers.base import SAMPLERS, Sampler, Traits, Words
-from infogain.state import Candidates, State
-from infogain.vocabulary import Vocabulary
 
 
 @SAMPLERS.register("best-of-n")

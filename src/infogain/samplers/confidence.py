@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from infogain.algorithm.state import State
 from infogain.options import option
 from infogain.samplers.actions import Greedy, certainty
 from infogain.samplers.base import SAMPLERS
-from infogain.state import State
 
 
 @SAMPLERS.register("confidence")

@@ -8,10 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from infogain.algorithm.state import State
 from infogain.options import option
 from infogain.samplers.actions import Greedy, leading
 from infogain.samplers.base import SAMPLERS, Traits
-from infogain.state import State
 
 
 @SAMPLERS.register("eb")

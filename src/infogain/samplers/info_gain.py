@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from infogain.objective import info_gain_objective
+from infogain.algorithm.objective import info_gain_objective
+from infogain.algorithm.state import Candidates, State
 from infogain.options import Plain, option
 from infogain.samplers.actions import LookAhead
 from infogain.samplers.base import SAMPLERS
-from infogain.state import Candidates, State
 
 
 @SAMPLERS.register("info-gain")

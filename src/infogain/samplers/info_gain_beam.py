@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from infogain.objective import state_uncertainty
+from infogain.algorithm.objective import state_uncertainty
+from infogain.algorithm.state import Candidates, State
 from infogain.options import Plain, option
 from infogain.samplers.base import SAMPLERS, Traits
 from infogain.samplers.info_gain import InfoGain
-from infogain.state import Candidates, State
 
 
 @SAMPLERS.register("info-gain-beam")

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from infogain.algorithm.state import Candidates, State, only, total
 from infogain.options import option
 from infogain.samplers.actions import LookAhead, certainty
 from infogain.samplers.base import SAMPLERS
-from infogain.state import Candidates, State, only, total
 
 
 @SAMPLERS.register("lookum")

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from infogain.algorithm.state import State
 from infogain.samplers.actions import Greedy
 from infogain.samplers.base import SAMPLERS
-from infogain.state import State
 
 
 @SAMPLERS.register("margin")

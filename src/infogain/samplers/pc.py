@@ -9,13 +9,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from infogain.algorithm.state import State
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import OptionError
 from infogain.options import option
 from infogain.samplers.actions import Greedy, drawn
 from infogain.samplers.base import SAMPLERS, Words
 from infogain.samplers.frequencies import check_vocabulary, find_table, read_frequencies
-from infogain.state import State
-from infogain.vocabulary import Vocabulary
 
 
 @SAMPLERS.register("pc")

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from infogain import noise
+from infogain.algorithm import noise
+from infogain.algorithm.state import Candidates, State
 from infogain.samplers.actions import Drawing, ordering, top
 from infogain.samplers.base import SAMPLERS, Traits
-from infogain.state import Candidates, State
 
 
 @SAMPLERS.register("uniform")

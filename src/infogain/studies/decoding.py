@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import torch
 
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.noise import row_seeds
 from infogain.decode import decode
 from infogain.generate import decode_job, settle
-from infogain.job import completions
-from infogain.noise import row_seeds
 from infogain.options import Plain
 from infogain.samplers import Sampler
 from infogain.studies.cell import Cell
@@ -25,6 +24,7 @@ from infogain.studies.speed import bench
 from infogain.studies.subject import Subject
 from infogain.studies.tally import COSTS, Tally, check_canvas
 from infogain.studies.watch import Watch
+from infogain.text.prompts import completions
 from infogain.zoo.tasks import Problem, load_task
 
 BUDGET = {"cuda": 200_000, "cpu": 20_000}  # columns in one forward, candidates counted

@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 
 from infogain import view
+from infogain.loop.trace import Trace
 from infogain.options import Plain
 from infogain.studies.cell import Cell, Point, Row
 from infogain.studies.methods import METHODS, recipe
-from infogain.trace import Trace
 
 FILE = "duel.json"
 TASK, K = "countdown", 2

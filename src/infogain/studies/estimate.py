@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from infogain.schedule import TokensPerStep
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.studies.cell import Cell
 from infogain.studies.decoding import BUDGET, candidates
 from infogain.zoo.tasks import TASKS

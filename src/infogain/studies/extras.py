@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from infogain.result import Result
+from infogain.loop.result import Result
 from infogain.zoo.tasks.oneway import FACTORS, PRODUCT
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.schedule import TokensPerStep
 from infogain.studies.cell import Cell, Point
 from infogain.zoo.tasks import TASKS
 

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain import noise
-from infogain.canvas import Canvas
-from infogain.marginals import Marginals
+from infogain.algorithm import noise
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.marginals import Marginals
 from infogain.models.toys import load_toy
 from infogain.options import Plain
 from infogain.studies.cell import Cell

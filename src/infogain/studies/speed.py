@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.bench import Case
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.samplers import Entropy, InfoGain, Sampler
-from infogain.schedule import TokensPerStep
 from infogain.studies.cell import Cell, Row
 from infogain.studies.subject import Subject
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from infogain.alphabet import FILE as ALPHABET_FILE
-from infogain.alphabet import Alphabet
 from infogain.bench import Bench
 from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
 from infogain.load import as_device, find_checkpoint, load
 from infogain.options import Plain
-from infogain.text import TextModel
+from infogain.text.alphabet import FILE as ALPHABET_FILE
+from infogain.text.alphabet import Alphabet
+from infogain.text.tokenizer import TextModel
 
 
 class Subject:

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain.batch import Observer
 from infogain.evals.bypass import decisions, gamma_of
+from infogain.loop.batch import Observer
+from infogain.loop.step import StepEvent
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.step import StepEvent
 
 LEVELS = tuple(i / 100 for i in range(101))  # of the quantiles of J
 NEAR = -5e-4  # Fig. 6: above it, J counts as close to its bound

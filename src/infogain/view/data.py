@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from infogain.errors import InputError
+from infogain.loop.story import tell
+from infogain.loop.trace import Candidate, Row, Trace
 from infogain.options import Plain
-from infogain.story import tell
-from infogain.trace import Candidate, Row, Trace
 
 LONGEST = 60  # characters of a page's title for each text
 Words = Callable[[int], str]

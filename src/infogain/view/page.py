@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
 
+from infogain.loop.trace import Trace
 from infogain.provenance import made_with
-from infogain.trace import Trace
 from infogain.view.data import Words, data, headline
 
 

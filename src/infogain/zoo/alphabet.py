@@ -1,6 +1,6 @@
 """The characters every task is written in."""
 
-from infogain.alphabet import EOS, MASK, Alphabet
+from infogain.text.alphabet import EOS, MASK, Alphabet
 
 # Capitals are tags and verdicts, so that no word is mistaken for them.
 ALPHABET = Alphabet(" 0123456789abcdefghijklmnopqrstuvwxyzACJNSWY*+-/=,.?:;" + EOS + MASK)

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from infogain import noise
-from infogain.models.transformer import Transformer
+from infogain.algorithm import noise
+from infogain.models.backbone.transformer import Transformer
 from infogain.zoo.pool import COLUMN, TIME
 
 

@@ -10,10 +10,10 @@ import torch
 
 from infogain.load import load
 from infogain.models import Denoiser
-from infogain.models.llada import LLADA
-from infogain.models.spec import Spec
-from infogain.models.transformer import Transformer
-from infogain.models.weights import weight_names
+from infogain.models.backbone.transformer import Transformer
+from infogain.models.families.llada import LLADA
+from infogain.models.families.spec import Spec
+from infogain.models.families.weights import weight_names
 from infogain.zoo.alphabet import ALPHABET, Alphabet
 
 WEIGHTS = "model.safetensors"

@@ -10,8 +10,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from infogain.alphabet import Alphabet
 from infogain.samplers.frequencies import FILE, count_frequencies, write_frequencies
+from infogain.text.alphabet import Alphabet
 from infogain.zoo.card import CARD_FILE
 from infogain.zoo.pool import fill
 

@@ -10,7 +10,7 @@ from random import Random
 import torch
 from torch import Tensor
 
-from infogain import noise
+from infogain.algorithm import noise
 from infogain.zoo.alphabet import ALPHABET
 from infogain.zoo.tasks import load_task
 

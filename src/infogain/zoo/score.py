@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from infogain.canvas import Canvas
+from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.noise import row_seeds
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.decode import decode
 from infogain.models import Denoiser
-from infogain.noise import row_seeds
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
-from infogain.schedule import TokensPerStep
 from infogain.zoo.alphabet import Alphabet
 from infogain.zoo.tasks import Problem, Task
 

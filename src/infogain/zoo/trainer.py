@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain import noise
+from infogain.algorithm import noise
 from infogain.errors import InputError
-from infogain.models.spec import Spec
-from infogain.models.transformer import Transformer
+from infogain.models.backbone.transformer import Transformer
+from infogain.models.families.spec import Spec
 from infogain.zoo.alphabet import ALPHABET
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.pool import BATCH, Pool

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from infogain.alphabet import Alphabet
 from infogain.evals.source import Record
 from infogain.evals.task import Item, Score, Shot, Task
-from infogain.job import Prompt
-from infogain.text import TextModel, Tokenizer
+from infogain.text.alphabet import Alphabet
+from infogain.text.prompts import Prompt
+from infogain.text.tokenizer import TextModel, Tokenizer
 from infogain.zoo.tasks import Problem
 from infogain.zoo.tasks import Task as ZooKind
 from infogain.zoo.tasks.base import is_canvas

@@ -1,0 +1,1 @@
+"""What the paper defines, as plain values and functions: states, marginals, the objective, schedules, noise."""

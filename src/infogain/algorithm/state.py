@@ -1,0 +1,229 @@
+"""Where decoding stands, and what a sampler may propose.
+
+Letters of every shape comment: P prompts, R live hypotheses, M candidates, N candidates per
+hypothesis, L canvas columns, W block width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from infogain.algorithm import noise
+from infogain.algorithm.marginals import Marginals
+from infogain.device import constant, counting, remembered, upload
+from infogain.errors import ContractError
+
+Index = Tensor | slice
+ALL = slice(None)  # rows that need no picking
+D = TypeVar("D", bound="Draft")
+
+
+def index_of(rows: list[int], count: int, device: torch.device) -> Index:
+    """These of `count` rows: all and evenly spaced ones become a slice (a view, no copy), others are uploaded."""
+    if len(rows) == count:
+        return ALL
+    step = rows[1] - rows[0] if len(rows) > 1 else 1
+    if rows and rows == list(range(rows[0], rows[-1] + 1, step)):
+        return slice(rows[0], rows[-1] + 1, step)
+    return upload(rows, device)
+
+
+def only(x: Tensor, where: Tensor, otherwise: float = 0.0) -> Tensor:
+    """x where it is wanted, a number elsewhere."""
+    return x.where(where, constant(otherwise, x.dtype, x.device))
+
+
+def total(x: Tensor) -> Tensor:
+    """Sum over the block, left to right, so that padding on the right never changes a bit of it."""
+    return x.cumsum(-1)[..., -1]
+
+
+LINES = ("row", "attempt", "start", "steps", "total", "seed", "step", "taken", "left")  # of a Draft's table
+ROW, ATTEMPT, START, STEPS, TOTAL, SEED, STEP, TAKEN, LEFT = range(len(LINES))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Canvases of R hypotheses, each in its own active block, that no model has looked at yet."""
+
+    table: Tensor  # [9, R] whole numbers, a line of each kind: what a step does to them is one operation, not nine
+    cost: Tensor  # [R] H̃ so far (Eq. 2), over all blocks
+    tokens: Tensor  # [R, W]
+    masked: Tensor  # [R, W]
+    revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
+
+    @cached_property
+    def row(self) -> Tensor:
+        """The context row that holds what lies outside the block. [R], as all that follow"""
+        return self.table[ROW]
+
+    @cached_property
+    def attempt(self) -> Tensor:
+        """Whose it is: the hypotheses of one attempt compete for its places."""
+        return self.table[ATTEMPT]
+
+    @cached_property
+    def start(self) -> Tensor:
+        """First canvas column of the block."""
+        return self.table[START]
+
+    @cached_property
+    def steps(self) -> Tensor:
+        """Steps that the schedule allots to this block."""
+        return self.table[STEPS]
+
+    @cached_property
+    def total(self) -> Tensor:
+        """Masks that the block began with."""
+        return self.table[TOTAL]
+
+    @cached_property
+    def seed(self) -> Tensor:
+        """What its noise is a function of."""
+        return self.table[SEED]
+
+    @cached_property
+    def step(self) -> Tensor:
+        """Steps already taken in this block."""
+        return self.table[STEP]
+
+    @cached_property
+    def taken(self) -> Tensor:
+        """Steps already taken in all blocks."""
+        return self.table[TAKEN]
+
+    @cached_property
+    def left(self) -> Tensor:
+        """Masks left in the block."""
+        return self.table[LEFT]
+
+    @cached_property
+    def column(self) -> Tensor:
+        """Canvas column of each block column. [R, W]"""
+        return self.start[:, None] + counting(self.tokens.shape[1], self.tokens.device)
+
+    def fingerprint(self) -> Tensor:
+        """One number for what each block shows. [R]"""
+        return (self.tokens * _weights(self.tokens.shape[1], self.tokens.device)).sum(-1)  # all wraps
+
+    def count_written(self, ids: Tensor) -> Tensor:
+        """How many of these tokens each block has got since it began. [R]"""
+        return ((self.tokens[..., None] == ids).any(-1) & (self.revealed >= 0)).sum(-1)
+
+    def with_line(self: D, name: str, values: Tensor) -> D:
+        """A copy with other numbers in one line of the table."""
+        table = self.table.clone()
+        table[LINES.index(name)] = values
+        return replace(self, table=table)
+
+    def draft(self, index: Index, cost: Tensor | None = None) -> Draft:
+        """The canvases of these rows; the cost of all may be another."""
+        cost = self.cost if cost is None else cost
+        if index is ALL:
+            return Draft(self.table, cost, self.tokens, self.masked, self.revealed)
+        table = self.table[:, index] if isinstance(index, slice) else self.table.index_select(1, index)
+        return Draft(table, cost[index], self.tokens[index], self.masked[index], self.revealed[index])
+
+    def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
+        """These canvases, with what the model believes about them."""
+        return State(self.table, self.cost, self.tokens, self.masked, self.revealed, p, before)
+
+
+@dataclass(frozen=True)
+class State(Draft):
+    """z: canvases and the model's marginals there. Samplers see this and nothing else."""
+
+    p: Marginals
+    before: tuple[Marginals, ...] = ()  # earlier steps' marginals, newest first; as many as the sampler asks for
+
+    @cached_property
+    def remaining(self) -> Tensor:
+        """Σ H over what is masked. [R]"""
+        return total(only(self.p.entropy, self.masked))
+
+    def take(self, index: Index) -> State:
+        return self.draft(index).seen(self.p[index], tuple(p[index] for p in self.before))
+
+    def join(self, other: State) -> State:
+        """These rows, followed by rows that have just opened a block.
+
+        Those have no past: their own marginals stand in for it, and `step` tells.
+        """
+        names = ("cost", "tokens", "masked", "revealed")
+        rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in names}
+        both = Draft(torch.cat([self.table, other.table], 1), **rest)
+        return both.seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+
+    def fit(self, tokens: Tensor) -> State:
+        """These rows in blocks that are wider or narrower, and show these tokens; what is added is not to be filled."""
+        width = tokens.shape[1]
+        more = (0, width - self.tokens.shape[1])
+        masked, revealed = pad(self.masked, more), pad(self.revealed, more, value=-1)
+        p, *before = (p.fit(width) for p in (self.p, *self.before))
+        return Draft(self.table, self.cost, tokens, masked, revealed).seen(p, tuple(before))
+
+    def apply(self, a: Candidates, cost: Tensor, erased: Tensor | None = None) -> Draft:
+        """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z) [M]; `erased` [M, W] are masks again."""
+        parents = a.parents(self)
+        table = self.table[:, a.parent]
+        tokens = torch.where(a.chosen, a.tokens, self.tokens[parents])
+        masked = self.masked[parents] > a.chosen  # and not chosen
+        revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])  # before the clock moves on
+        if erased is not None:
+            masked, revealed = masked | erased, revealed.masked_fill(erased, -1)
+        table[STEP : TAKEN + 1].add_(1)
+        torch.sum(masked, -1, out=table[LEFT])
+        return Draft(table, self.cost[parents] + cost, tokens, masked, revealed)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """M actions a = {(ℓ, x_ℓ)}; each row of the state proposes one or more, in order."""
+
+    parent: Tensor  # [M] the hypothesis acted on; non-decreasing
+    chosen: Tensor  # [M, W] bool: the positions A
+    tokens: Tensor  # [M, W] what to write there; elsewhere meaningless
+    cost: Tensor | None = None  # [M] C(a|z), which the loop works out
+
+    @classmethod
+    def grid(cls, chosen: Tensor, tokens: Tensor) -> Candidates:
+        """N candidates for each of R hypotheses. [R, N, W] each"""
+        rows, n, _ = chosen.shape
+        parent = torch.arange(rows, device=chosen.device)[:, None].expand(rows, n).flatten()
+        return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1))
+
+    def parents(self, z: Draft) -> Index:
+        """Whose they are, if they are all of z's: where there is one each, every hypothesis has its own."""
+        return ALL if len(self.parent) == len(z.cost) else self.parent
+
+    def __getitem__(self, index: Index) -> Candidates:
+        if index is ALL:
+            return self
+        cost = None if self.cost is None else self.cost[index]
+        return Candidates(self.parent[index], self.chosen[index], self.tokens[index], cost)
+
+
+def check_form(a: Candidates, z: State) -> None:
+    """Refuse wrong kinds and shapes, which the host can see. What tensors hold is judged when verdicts are read."""
+    if not isinstance(a, Candidates):
+        raise ContractError(f"propose must return Candidates; the sampler gave {type(a).__name__}.")
+    came = tuple((x.dtype, list(x.shape)) for x in (a.parent, a.chosen, a.tokens))
+    count, width = len(a.chosen), z.tokens.shape[1]
+    if came != ((torch.int64, [count]), (torch.bool, [count, width]), (torch.int64, [count, width])):
+        said = ", ".join(f"{str(kind).removeprefix('torch.')} {shape}" for kind, shape in came)
+        raise ContractError(
+            f"candidates must have parents in int64 [M], chosen in bool [M, {width}] and tokens in int64 [M, {width}]; "
+            f"the sampler gave {said}."
+        )
+
+
+@remembered
+def _weights(width: int, device: torch.device) -> Tensor:
+    """Odd, so that no two tokens of a column weigh the same. [W]"""
+    return noise.hashed(counting(width, device), 0) | 1

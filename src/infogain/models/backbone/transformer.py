@@ -1,0 +1,219 @@
+"""One bidirectional pre-norm RoPE transformer for every family; a Spec says which.
+
+It knows tokens, columns and keys, and nothing of masks, blocks or candidates: `backbone.py` does.
+Letters: B rows, Q columns of each, T tokens in all, H heads, K key-value heads, D head dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, cast
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor, nn
+
+from infogain import kernels
+from infogain.kernels import Angles, Heads, Keys, Shared, attend, attend_shared
+from infogain.models.families.spec import Spec
+
+
+class Transformer(nn.Module):
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self.spec = spec
+        # Whoever makes one writes its weights. Initialising them on the meta device would import torch._dynamo: 1.4 s.
+        weight = torch.empty(spec.vocab_size, spec.hidden)
+        self.embed = nn.Embedding.from_pretrained(weight, freeze=False)  # type: ignore[no-untyped-call]
+        self.layers = nn.ModuleList(Layer(spec) for _ in range(spec.layers))
+        self.norm = Norm(spec.hidden, spec)
+        self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
+        self.most_tokens: int | None = None  # through the wide part of a layer at once; unset: all
+        self.laid = 0  # how often weights got other places in memory: what was recorded reads the old ones
+
+    def forward(
+        self,
+        tokens: Tensor,
+        column: Tensor,
+        visible: Tensor | None = None,
+        shared: Shared | None = None,
+        read: Tensor | None = None,
+    ) -> Tensor:
+        """What the head reads. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]
+
+        `read` [B, W]: of these columns alone, counted from a row's first. -> [B, W, hidden]
+        """
+
+        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
+            if shared is None:
+                return attend(q, own, visible)
+            assert visible is not None  # rows that share a context are ragged
+            shared.store(i, own)
+            return attend_shared(q, own, visible, shared, i)
+
+        return self._run(tokens, column, mix, read)
+
+    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[Keys], read: Tensor) -> Tensor:
+        """The same; and every layer's keys and values are stored, of as many columns as there is room for.
+
+        Nothing is, where there are no layers to store them in.
+        """
+
+        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
+            if into:
+                into[i].fill(own)
+            return attend(q, own, visible)
+
+        return self._run(tokens, column, mix, read)
+
+    def room(self, rows: int, columns: int) -> list[Keys]:
+        """Keys and values to be stored, of every layer."""
+        shape, like = (rows, self.spec.kv_heads, columns, self.spec.head_dim), self.norm.weight
+        return [Keys(like.new_empty(shape), like.new_empty(shape)) for _ in self.layers]
+
+    def _run(
+        self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, Keys], Tensor], read: Tensor | None
+    ) -> Tensor:
+        """Between attentions a token is on its own: rows and columns are one axis there. [T, hidden], T = B·Q"""
+        rows, columns = tokens.shape
+        x: Tensor = self.embed(tokens.flatten())
+        angles = rotary_angles(column.expand(rows, columns).flatten(), self.spec, x.dtype)
+        more: Tensor | None = None  # what the layer before found: the norm that reads it adds it
+        step = self.most_tokens or len(x)
+        for i, layer in enumerate(cast("Iterable[Layer]", self.layers)):
+            x, *parts = layer.project(x, more, angles)
+            q, k, v = (y.view(rows, columns, *y.shape[1:]).transpose(1, 2) for y in parts)  # [B, heads, Q, D]
+            mixed = mix(i, q, Keys(k, v)).transpose(1, 2).reshape(len(x), -1)
+            if read is not None and i == len(self.layers) - 1:  # the last attention: what the others find is lost
+                x, mixed = (_picked(y.view(rows, columns, -1), read).flatten(0, 1) for y in (x, mixed))
+            if len(x) <= step:
+                x, more = layer.finish(x, mixed)
+            else:
+                pieces = zip(torch.split(x, step), torch.split(mixed, step), strict=True)
+                x, more = (torch.cat(y) for y in zip(*(layer.finish(*piece) for piece in pieces), strict=True))
+        return self.norm.after(x, more)[1].view(rows, -1, self.spec.hidden)
+
+    def logits(self, x: Tensor, room: int | None = None, words: slice | None = None) -> Tensor:
+        """[..., hidden] -> [..., V]. With `room`, for [X, hidden], they are the first of so many rows in memory.
+
+        `words`: logits of these ids alone, from a view of the head's weights.
+        """
+        weight = self.embed.weight if self.head is None else self.head.weight
+        weight = weight if words is None else weight[words]
+        if room is None or not x.is_cuda or torch.is_grad_enabled():
+            return F.linear(x, weight)
+        out = x.new_empty(room, len(weight))[: len(x)]
+        return torch.mm(x, weight.T, out=out)
+
+    def fuse(self) -> None:
+        """Lay matrices that read the same activations into one. Weights that are to be trained stay apart."""
+        for layer in self.layers:
+            cast("Layer", layer).fuse()
+        self.laid += 1
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Transformer:
+        """To another device or precision."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.laid += 1
+        return self
+
+
+class Layer(nn.Module):
+    qkv: Linear | None
+    gate_up: Linear | None
+    nothing: Tensor | None
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self.spec = spec
+        self.heads = Heads(spec.heads, spec.kv_heads, spec.norm_eps, spec.wide_norm, spec.wide_rope)
+        queries, keys = spec.heads * spec.head_dim, spec.kv_heads * spec.head_dim
+        self.attn_norm = Norm(spec.hidden, spec)
+        self.q = nn.Linear(spec.hidden, queries, bias=spec.qkv_bias)
+        self.k = nn.Linear(spec.hidden, keys, bias=spec.qkv_bias)
+        self.v = nn.Linear(spec.hidden, keys, bias=spec.qkv_bias)
+        self.o = nn.Linear(queries, spec.hidden, bias=False)
+        self.q_norm = Norm(spec.head_dim, spec) if spec.qk_norm else None
+        self.k_norm = Norm(spec.head_dim, spec) if spec.qk_norm else None
+        self.mlp_norm = Norm(spec.hidden, spec)
+        self.gate = nn.Linear(spec.hidden, spec.intermediate, bias=False)
+        self.up = nn.Linear(spec.hidden, spec.intermediate, bias=False)
+        self.down = nn.Linear(spec.intermediate, spec.hidden, bias=False)
+        self.qkv = self.gate_up = None
+        self.register_buffer("nothing", None, persistent=False)
+
+    def project(self, x: Tensor, more: Tensor | None, angles: Angles) -> tuple[Tensor, ...]:
+        """x + more; its queries, keys and values, turned to their columns. [T, hidden] -> and [T, heads, D]"""
+        x, h = self.attn_norm.after(x, more)
+        together = F.linear(h, *self.qkv) if self.qkv else torch.cat([self.q(h), self.k(h), self.v(h)], -1)
+        return x, *self._turned(together.view(len(x), -1, self.spec.head_dim), angles)
+
+    def finish(self, x: Tensor, mixed: Tensor) -> tuple[Tensor, Tensor]:
+        """With what attention found; and what the wide part finds. [T, hidden], [T, heads·D] -> [T, hidden] each"""
+        x, h = self.mlp_norm.after(x, F.linear(mixed, self.o.weight, self.nothing))
+        both = F.linear(h, *self.gate_up) if self.gate_up else torch.cat([self.gate(h), self.up(h)], -1)
+        return x, F.linear(kernels.gate(both), self.down.weight, self.nothing)
+
+    def _turned(self, heads: Tensor, angles: Angles) -> tuple[Tensor, ...]:
+        """Queries, keys and values of what was projected, which becomes ours. [T, H + 2K, D] -> [T, heads, D] each"""
+        q, k = self.q_norm, self.k_norm
+        return kernels.turn(heads, self.heads, angles, None if q is None or k is None else (q.weight, k.weight))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
+        """A move to another device or precision takes the parts one by one: lay them together again."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if self.qkv and self.qkv.weight.data_ptr() != self.q.weight.data_ptr():
+            self.fuse()
+        return self
+
+    def fuse(self) -> None:
+        self.qkv, self.gate_up = fused(self.q, self.k, self.v), fused(self.gate, self.up)
+        if self.o.weight.is_cuda:  # for a product with a bias cuBLAS has quicker kernels, so it gets one
+            self.nothing = torch.zeros_like(self.o.weight[:, 0])
+
+
+def _picked(x: Tensor, read: Tensor) -> Tensor:
+    """These columns. [B, Q, D], [B, W] -> [B, W, D]"""
+    return x.gather(1, read[..., None].expand(-1, -1, x.shape[2]))
+
+
+class Linear(NamedTuple):
+    weight: Tensor
+    bias: Tensor | None
+
+
+@torch.no_grad()
+def fused(*parts: nn.Linear) -> Linear:
+    """One matrix for several; the parts keep their names and become views of it."""
+    weight = torch.cat([part.weight for part in parts])
+    bias = torch.cat([part.bias for part in parts]) if parts[0].bias is not None else None
+    at = 0
+    for part in parts:
+        size = part.weight.shape[0]
+        part.weight = nn.Parameter(weight[at : at + size], requires_grad=False)
+        if bias is not None:
+            part.bias = nn.Parameter(bias[at : at + size], requires_grad=False)
+        at += size
+    return Linear(nn.Parameter(weight, requires_grad=False), bias)
+
+
+class Norm(nn.Module):
+    """RMSNorm in float32, in the family's order of rounding."""
+
+    def __init__(self, size: int, spec: Spec) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps, self.wide = spec.norm_eps, spec.wide_norm
+
+    def after(self, x: Tensor, more: Tensor | None) -> tuple[Tensor, Tensor]:
+        """x + more, and its norm."""
+        return kernels.add_norm(x, more, self.weight, self.eps, self.wide)
+
+
+def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> Angles:
+    """cos and sin for each column, the half-rotation layout. [T] -> [T, 1, D] each"""
+    power = torch.arange(0, spec.head_dim, 2, device=column.device).float() / spec.head_dim
+    angle = column[..., None].float() / spec.rope_theta**power
+    angle = torch.cat([angle, angle], -1)[:, None]
+    cos, sin = angle.cos(), angle.sin()
+    return (cos, sin) if spec.wide_rope else (cos.to(dtype), sin.to(dtype))

@@ -1,0 +1,1 @@
+"""Checkpoints of LLaDA, Dream and SDAR: their configurations, names of weights and files."""

@@ -1,0 +1,1 @@
+"""Texts in and out: tokenizers, and prompts as rows of token ids."""
