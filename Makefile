@@ -1,5 +1,6 @@
-# Two commands do everything: `make demo` and `make test`. Both set up .venv first, from the pinned constraints.
-# On plain Linux, PIP_ARGS='--extra-index-url …' can point pip at PyTorch's CPU builds.
+# Two commands do everything: `make demo` and `make test`. Both set up .venv first, from the pinned constraints,
+# with uv where it can be had, else with pip. On plain Linux, PIP_ARGS='--extra-index-url …' can point either at
+# PyTorch's CPU builds.
 PYTHON ?= python3
 PIP_ARGS ?=
 BIN := .venv/bin
@@ -13,9 +14,11 @@ help: ## what there is
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check -q $(PIP_ARGS) -c constraints.txt -e '.[dev]'
+	$(BIN)/python tools/install.py $(PIP_ARGS)
 	@touch $@
 
+# Threads that wait for each other sleep: spinning, as is their habit, they slow a busy machine down tenfold.
+demo: export OMP_WAIT_POLICY ?= passive
 demo: $(READY) ## watch two samplers decode, get tables, a report and a picture
 	$(BIN)/infogain demo --overwrite
 
