@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 import pytest
 import torch
+from tools.package_page import package_page
 
 import infogain
 from infogain.models.backbone.backbone import Backbone, random_backbone
 from infogain.samplers import SAMPLERS
 from tests.laws.test_backbone import SPECS, canvas_of
+from tests.parity.checkpoints import write_checkpoint
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -23,22 +26,59 @@ def python_blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
 
 
-def test_the_readme_example_runs(
+def test_the_readme_example_runs_on_a_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    zoo, toy = python_blocks("README.md")
+    (example,) = python_blocks("README.md")
+    write_checkpoint(tmp_path / "llada", "llada")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert 1 <= names["text"].forwards <= 16  # 32 tokens, two a step, unless one ends the text
+    said = capsys.readouterr().out
+    assert re.search(r"the.* sat on the", said, flags=re.DOTALL)
+    assert "'cache': 'none'" in said
+    assert len([line for line in example.splitlines() if line.strip()]) <= 10
+
+
+def test_the_examples_of_use_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zoo, toy = python_blocks("docs/use.md")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    exec(compile(zoo, "README.md", "exec"), names)
+    exec(compile(zoo, "use.md", "exec"), names)
     equation, grid = capsys.readouterr().out.splitlines()
     assert re.match(r"\S+=31 ", equation)
     assert re.fullmatch(r"S1[1-4]{15}", grid)
-    exec(compile(toy, "README.md", "exec"), names)
+    exec(compile(toy, "use.md", "exec"), names)
     promised = re.search(r"rows\(\)\[0\]\)\)\s+# (.+)", toy)
     assert promised is not None
     assert promised[1] == capsys.readouterr().out.splitlines()[0]
     assert (tmp_path / "trace.jsonl").exists()
     assert len([line for line in (zoo + toy).splitlines() if line.strip()]) <= 14
+
+
+def test_figures_of_repetition_are_those_that_were_measured() -> None:
+    found = json.loads((ROOT / "benchmarks" / "results" / "repetition.json").read_text())
+    readme, findings = ((ROOT / page).read_text() for page in ("README.md", "docs/findings.md"))
+    for name, row in found["samplers"].items():
+        assert f"| {name} | {row['right']} | {row['new']} | {row['most_frequent']} |" in findings
+    ahead, paper, lookum = (found["samplers"][name] for name in ("info-gain:validated", "info-gain", "lookum"))
+    greedy = [found["samplers"][name] for name in ("entropy", "margin", "confidence (drawn)")]
+    for line, key in (("quality", "right"), ("diversity", "new")):
+        best = max(row[key] for row in greedy)
+        shown = [f"{100 * count / found['draws']:.0f} %" for count in (ahead[key], best)]
+        assert re.search(rf"\*\*{line}\*\*.*\| {shown[0]} \| {shown[1]} ", readme)
+    assert f"{100 * paper['right'] / 300:.0f} % true and {100 * paper['new'] / 300:.0f} % different" in readme
+    assert ahead["right"] > 2 * ahead["new"], "more than half of the right draws repeat an earlier one"
+    assert lookum["new"] == max(row["new"] for row in found["samplers"].values())
+
+
+def test_the_readme_has_the_time_of_a_step_that_was_measured() -> None:
+    ratio = re.search(r"whole step, N = 8 over greedy \|[^|]*\| ([\d.]+)", (ROOT / "docs" / "speed.md").read_text())
+    assert ratio is not None
+    assert f"| {ratio[1]} × | 1 × |" in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -107,11 +147,44 @@ def test_the_readme_names_every_sampler() -> None:
     assert [name for name in SAMPLERS if f"`{name}`" not in section] == []
 
 
+def anchors(page: Path) -> set[str]:
+    """What a link may name behind its `#`: headings as forges spell them, and anchors that are written out."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)]
+    return {re.sub(r"[^\w-]", "", heading) for heading in headings} | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+def broken(text: str, folder: Path) -> list[str]:
+    """Links within the repository that name no file, or no heading of a page."""
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
+    return [link for link in links if not _leads_somewhere(*link.split("#"), folder=folder)]
+
+
+def _leads_somewhere(path: str, anchor: str = "", *, folder: Path) -> bool:
+    target = folder / path
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        if not link.startswith("http"):
-            assert (page.parent / link).exists(), link
+    text = page.read_text().replace("](#", f"]({page.name}#")  # within the page
+    assert broken(text, page.parent) == []
+
+
+def test_broken_links_are_found() -> None:
+    assert broken("[a](README.md) [b](absent.md) [c](https://example.org/x)", ROOT) == ["absent.md"]
+    assert broken("[a](docs/walk.md#the-forms-of-a-row) [b](docs/walk.md#absent)", ROOT) == ["docs/walk.md#absent"]
+
+
+def test_on_a_package_index_every_link_of_the_readme_leads_to_a_file_of_the_repository() -> None:
+    repository = "https://forge.example/owner/infogain"
+    page = package_page((ROOT / "README.md").read_text(), f"{repository}/")
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", page)
+    assert all(link.startswith(("https://", "#")) for _, link in links)
+    ours = [(image, link.removeprefix(repository)) for image, link in links if link.startswith(repository)]
+    assert len(ours) > 10
+    assert all(path.startswith("/raw/main/" if image else "/blob/main/") for image, path in ours)
+    assert broken(page.replace(f"{repository}/blob/main/", "").replace(f"{repository}/raw/main/", ""), ROOT) == []
 
 
 def test_every_decision_is_listed() -> None:

@@ -16,7 +16,7 @@ from infogain.options import Plain
 from infogain.text.prompts import Prompt, is_message
 
 PATH = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
-REST = "(see the README for what else it may hold); - is the standard input"
+REST = "(docs/use.md says what else it may hold); - is the standard input"
 FILE = click.option(
     "--file", type=PATH, help=f'a prompt per line: plain text, or JSON with "prompt" or "messages" {REST}'
 )
