@@ -44,6 +44,11 @@ def refused(*arguments: object, input: str | None = None) -> str:
     return result.stderr
 
 
+def flowing(text: str) -> str:
+    """Words with one space between them, wherever lines were broken."""
+    return f" {' '.join(text.split())} "
+
+
 def recipe_of(*flags: str | Path) -> Recipe:
     return Recipe.of(tomllib.loads(ok("recipe", *flags)))
 
@@ -85,15 +90,20 @@ def test_the_table_of_samplers_fits_80_columns() -> None:
     assert max(map(len, lines)) <= 80 + 2  # H̃ is two characters in one column
     assert "…" not in "".join(lines)
     for name in SAMPLERS:
-        words, row = (line for line in lines if line.startswith(name + " "))
-        assert SAMPLERS[name].purpose.strip()
-        assert words.split(maxsplit=1)[1].strip() == SAMPLERS[name].purpose
-        assert SAMPLERS[name].purpose in ok("samplers", name)
+        _, row = (line for line in lines if line.startswith(name + " "))
         assert SAMPLERS.make(name).criteria in row
         assert row.split()[-2:] == [
             "yes" if SAMPLERS[name].greedy else "no",
             "yes" if SAMPLERS.make(name).traits.adaptive else "no",
         ]
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_a_sampler_says_in_sentences_what_it_does_and_when_to_use_it(name: str) -> None:
+    purpose = SAMPLERS[name].purpose
+    assert re.fullmatch(r"[A-Z].{30,}\.", purpose)
+    assert f" {name} {purpose} " in flowing(ok("samplers"))
+    assert f" {purpose} " in flowing(ok("samplers", name))
 
 
 @pytest.mark.parametrize("name", list(SAMPLERS))

@@ -16,7 +16,7 @@ from infogain.cli.model import Source, chat_model_flags, recipe_for
 from infogain.cli.prompt_input import is_text
 from infogain.cli.sheet import sheet
 from infogain.cli.terminal import Terminal
-from infogain.cli.texts import show
+from infogain.cli.texts import explain_costs, show
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, decode_job
 from infogain.loop.step import StepEvent
@@ -64,7 +64,9 @@ def chat(source: Source, length: int | None, system: str | None, settings: Setti
     if not model.tokenizer.chats:
         raise InputError(f"{NEEDED}; {source.name} has none. Use generate --plain.")
     talk = Talk(console, model, recipe_for(model, settings), length, system)
-    console.print(legend(), "/help lists what else you can say.", sep="\n")
+    console.print(legend())
+    explain_costs(console)
+    console.print("/help lists what else you can say.")
     with remembered(state_file("chat-history")):
         while talk.turn(_ask(console)):
             pass

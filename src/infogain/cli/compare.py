@@ -16,7 +16,7 @@ from rich.text import Text
 from infogain.algorithm.schedule import TokensPerStep
 from infogain.cli.flags import Settings, dashed, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.progress import watch
@@ -34,6 +34,11 @@ from infogain.text.tokenizer import TextModel
 Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others
 ROOMY = 70  # columns that hold every title of the table of costs on one line
+MEANINGS = {
+    "tokens": "written, up to the end of the text",
+    "end": "eos: a token ended the text; length: all its columns are written",
+    "seconds": "of the decode, the model being warm",
+}
 
 
 @click.command()
@@ -79,10 +84,10 @@ def compare(
     outcomes = [(name, *timed(model, job, recipe, name)) for name, recipe in zip(names, recipes, strict=True)]
     console = Terminal()
     console.print(*side_by_side(outcomes, console.width), sep="\n")
-    console.print(costs(outcomes, console.width))
-    console.print(literal(in_words(model.provenance), "dim"))
+    console.print("", explained(costs(outcomes, console.width), MEANINGS), "", sep="\n")
     if len({text.committed for _, text, _ in outcomes}) > 1:
-        console.print("H̃ is a sum over the tokens written, and not equally many were: here it compares nothing.")
+        console.print("H̃ compares texts of equally many tokens only; here not equally many were written.")
+    console.print(literal(in_words(model.provenance), "dim"))
     if out:
         lines = [{**text.plain(), "seconds": seconds} for _, text, seconds in outcomes]
         out.write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import watch
@@ -20,6 +20,16 @@ from infogain.cli.texts import masks
 from infogain.drift import Drift, measure
 from infogain.recipe import Recipe
 from infogain.text.prompts import completions
+
+MEANINGS = {
+    "written": "tokens written since the block opened and its cache was filled",
+    "canvases": "unfinished texts that were evaluated with the cache and without",
+    "mean |Δlogit|": "distance of cached logits from exact ones, on average",
+    "max |Δlogit|": "the same, at most",
+    "KL": "mean KL(exact ‖ cached) of a column's distribution, in nats",
+    "token changed": "masked columns that the cache gives another likeliest token",
+    "choice changed": "canvases whose surest column, or its token, the cache changes",
+}
 
 
 @click.command()
@@ -66,7 +76,7 @@ def drift(
     with watch(2 * masks(job, model) * recipe.sampler.traits.copies, "decoding twice") as observe:
         report = measure(model, job, recipe, observe=observe)
     console = Terminal()
-    console.print(table(report))
+    console.print(explained(table(report), MEANINGS), "", sep="\n")
     console.print(summary(report), soft_wrap=True)
     if out:
         for path in save(report, out):

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.interrupt import resumable
-from infogain.cli.layout import in_terminal, plain_table
+from infogain.cli.layout import explained, in_terminal, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
@@ -28,6 +28,10 @@ from infogain.recipe import Recipe
 from infogain.text.tokenizer import TextModel
 
 COUNT = click.IntRange(min=1)
+MEANINGS = {
+    "shots": "worked examples before each problem, unless --shots says so",
+    "length": "tokens to write, unless --length says so; holes: as the problem has",
+}
 
 
 @click.command("eval")
@@ -72,7 +76,7 @@ def eval_(
     """
     console = Terminal()
     if not names:
-        console.print(overview())
+        console.print(explained(overview(), MEANINGS))
         return
     settings.over(Recipe())  # a mistake is found now, not after the model is loaded
     tasks = [load_task(name, allow_unsafe) for name in dict.fromkeys(names)]

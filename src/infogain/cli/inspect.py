@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 import torch
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import REVISION_HELP
 from infogain.cli.terminal import Terminal
 from infogain.errors import InfoGainError
@@ -34,6 +34,7 @@ from infogain.text.tokenizer import load_tokenizer
 BYTES = {"bfloat16 or float16": 2, "float32": 4}
 COLUMNS, CANDIDATES = 4096, 8  # what a decode is taken to need, where the context allows it
 GIB = 2**30
+MEANINGS = {"dtype": "of the numbers, as --dtype says", "weights": "the model's parameters"}
 Parts = Callable[[int], dict[str, int]]  # bytes of a number -> what takes how many bytes
 
 
@@ -66,12 +67,11 @@ def _show_checkpoint(console: Console, found: Checkpoint) -> None:
         cache = spec.cached(columns) * size
         return {"weights": spec.parameters * size, "cache": cache, "work": _work(spec, columns, size)}
 
-    room, where = _room()
-    console.print(_memory(parts, room, where))
-    console.print(
-        f"cache: keys and values of {columns} columns of one row; work: {CANDIDATES} candidates, blocks of {BLOCK}. "
-        f"Rows of a batch add to both. {where} has {_size(room)} free."
-    )
+    meanings = {
+        "cache": f"keys and values of {columns} columns, for each row of a batch",
+        "work": f"a step with {CANDIDATES} candidates and blocks of {BLOCK}, for each row of a batch",
+    }
+    console.print(_memory(parts, meanings))
 
 
 def _show_masked_lm(console: Console, folder: Path) -> None:
@@ -86,12 +86,8 @@ def _show_masked_lm(console: Console, folder: Path) -> None:
     def parts(size: int) -> dict[str, int]:
         return {"weights": numbers * size, "work": CANDIDATES * columns * rows * size}
 
-    room, where = _room()
-    console.print("", _memory(parts, room, where), sep="\n")
-    console.print(
-        f"work: logits of {CANDIDATES} candidates of {columns} columns, for one row. Rows of a batch add to it. "
-        f"{where} has {_size(room)} free."
-    )
+    work = f"logits of {CANDIDATES} candidates of {columns} columns, for each row of a batch"
+    console.print("", _memory(parts, {"work": work}), sep="\n")
 
 
 def _columns(context: int | None) -> int:
@@ -101,14 +97,14 @@ def _columns(context: int | None) -> int:
 def _facts(found: Checkpoint) -> dict[str, str]:
     spec = found.spec
     attention = f"block-causal, blocks of {spec.block}" if spec.block else "every column sees every other"
-    head = "shares the embedding" if spec.tied else "its own"
+    head = "the output layer shares the embedding" if spec.tied else "the output layer has weights of its own"
     return {
         "family": found.family.name,
         "parameters": f"{spec.parameters:,}",
-        "layers": f"{spec.layers} of width {spec.hidden}, MLP {spec.intermediate}",
-        "attention": f"{spec.heads} heads over {spec.kv_heads} of {spec.head_dim}; {attention}",
-        "logits": "shifted by one column" if spec.shift else "of their own column",
-        "vocabulary": f"{spec.vocab_size:,} (mask {spec.mask_id}); head: {head}",
+        "layers": f"{spec.layers} of width {spec.hidden}, with MLPs of width {spec.intermediate}",
+        "attention": f"{spec.heads} heads of width {spec.head_dim}, {spec.kv_heads} for keys and values; {attention}",
+        "logits": "shifted: a column predicts the next one" if spec.shift else "a column predicts itself",
+        "vocabulary": f"{spec.vocab_size:,} token ids, of which {spec.mask_id} is the mask; {head}",
         "context": _context(spec.context),
         "weights": _weights(found.folder),
         "tokenizer": _tokenizer(found),
@@ -171,15 +167,18 @@ def _tokenizer(found: Checkpoint) -> str:
     return f"{len(words.tokenizer):,} tokens; texts end with {ends}; {template}"
 
 
-def _memory(parts: Parts, room: int, where: str) -> Table:
-    table = plain_table()
+def _memory(parts: Parts, meanings: dict[str, str]) -> Group:
+    """What each part takes, and whether it fits; `meanings` of the parts."""
+    (free, where), table = _free_memory(), plain_table()
     for title in ("dtype", *parts(1), "in all", f"{where}?"):
         table.add_column(title, justify="left" if title == "dtype" else "right", no_wrap=True)
     for name, size in BYTES.items():
         needed = parts(size).values()
-        verdict = "fits" if sum(needed) < room else "does not fit"
+        verdict = "fits" if sum(needed) < free else "does not fit"
         table.add_row(name, *(_size(part) for part in (*needed, sum(needed))), verdict)
-    return table
+    return explained(
+        table, {**MEANINGS, **meanings, f"{where}?": f"beside the memory that is free there, {_size(free)}"}
+    )
 
 
 def _work(spec: Spec, columns: int, size: int) -> int:
@@ -193,8 +192,8 @@ def _size(count: float) -> str:
     return f"{count / GIB:.2f} GiB" if count >= GIB / 10 else f"{count / 2**20:.1f} MiB"
 
 
-def _room() -> tuple[int, str]:
-    """Bytes that are free, and where."""
+def _free_memory() -> tuple[int, str]:
+    """Bytes that are free, and the device they are free on."""
     if torch.cuda.is_available():
         free, _ = torch.cuda.mem_get_info()
         return free, torch.cuda.get_device_name()

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from rich import box
 from rich.cells import cell_len
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from infogain.evals import tables
+
+MEANINGS = {  # of words and signs that several commands print
+    "H̃": "sum of the tokens' entropies, each as it was written, in nats",
+    "forwards": "calls of the model",
+    "token-forwards": "columns that ran in those calls, all candidates counted",
+}
+
+
+def explained(table: Table, meanings: Mapping[str, str] = {}) -> Group:
+    """The table, and below it a line for each column whose title needs one, by `meanings` or MEANINGS."""
+    titles = [str(column.header).replace("-\n", "-") for column in table.columns]
+    return Group(table, "", legend(titles, meanings))
+
+
+def legend(words: Iterable[str], meanings: Mapping[str, str] = {}) -> Table:
+    """What each of these words means, a line each; those nobody explains are left out."""
+    known, grid = {**MEANINGS, **meanings}, Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for word in words:
+        if word in known:
+            grid.add_row(Text(word), Text(known[word]))
+    return grid
 
 
 def plain_table() -> Table:

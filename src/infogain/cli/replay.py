@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from infogain.cli.board import Board, Screen
+from infogain.cli.layout import legend
 from infogain.cli.terminal import Terminal
 from infogain.cli.words import load_trace, words_of
 from infogain.loop.story import Story, tell
@@ -29,7 +30,10 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
     story = Story(trace)
     story.foretell(tell(trace, str(path)))
     board = Board(trace.recipe["sampler"]["name"], story, words)
-    with Screen(Terminal(), [board], delay) as screen:
+    console = Terminal()
+    with Screen(console, [board], delay) as screen:
         for step in trace.steps:
             story.follow(step)
             screen.show(board)
+    if console.is_terminal:
+        console.print(legend(["H̃"]))

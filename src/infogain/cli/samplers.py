@@ -12,17 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.cli.flags import dashed
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import explained, plain_table
 from infogain.cli.terminal import Terminal
 from infogain.options import fields
 from infogain.samplers import SAMPLERS, Sampler
 
-EXPLAINED = """
-sensitivity  to temperature, where the paper says
-greedy       chooses positions by immediate certainty alone
-adaptive     may commit more tokens than scheduled (at its default options)
-
-One in full: infogain samplers info-gain"""
+MEANINGS = {
+    "selection criteria": "what a step maximises. A: the columns it writes; ℓ: a column's number; p, H: its "
+    "probabilities and their entropy; φ: its certainty; IG: what the step reveals (Eq. 4); M′, z′, 𝓗: the columns "
+    "still masked after it, the text then, and the mean entropy there",
+    "sensitivity": "to temperature, where the paper says",
+    "greedy": "looks at the present step only: columns are chosen by their certainty now",
+    "adaptive": "may write more tokens in a step than -k asks for (at its default options)",
+}
+NEXT = "\nOne of them with its options: infogain samplers info-gain"
 
 
 @click.command()
@@ -37,8 +40,7 @@ def samplers(name: str | None) -> None:
     """
     console = Terminal()
     if name is None:
-        console.print(purposes(), "", unified_view(), sep="\n")
-        console.print(EXPLAINED)
+        console.print(purposes(), "", explained(unified_view(), MEANINGS), NEXT, sep="\n")
     else:
         _show(console, name)
 
@@ -46,7 +48,7 @@ def samplers(name: str | None) -> None:
 def purposes() -> Table:
     table = plain_table()
     table.add_column("sampler", no_wrap=True, style="bold")
-    table.add_column("for")
+    table.add_column("what it does, and when to use it")
     for name in SAMPLERS:
         table.add_row(name, SAMPLERS[name].purpose)
     return table
@@ -60,22 +62,26 @@ def unified_view() -> Table:
     for title in ("sensitivity", "greedy", "adaptive"):
         table.add_column(title, no_wrap=True)
     for name in SAMPLERS:
-        sampler = SAMPLERS.make(name)
-        kind = _yes(sampler.greedy), _yes(sampler.traits.adaptive)
-        table.add_row(name, Text(sampler.criteria), sampler.sensitivity, *kind)
+        table.add_row(name, *_properties(SAMPLERS.make(name)))
     return table
+
+
+def _properties(sampler: Sampler) -> list[Text]:
+    """What stands of a sampler in the columns that MEANINGS explains."""
+    kind = [_yes(sampler.greedy), _yes(sampler.traits.adaptive)]
+    return [Text(each) for each in (sampler.criteria, sampler.sensitivity, *kind)]
 
 
 def _show(console: Console, name: str) -> None:
     sampler = SAMPLERS.make(name)
     console.print(Text(sampler.name, "bold"))
-    console.print(_flowing(inspect.getdoc(sampler) or ""))
-    console.print(f"\nfor          {sampler.purpose}")
-    console.print(f"maximises    {sampler.criteria}")
-    console.print(f"sensitivity  {sampler.sensitivity} (to temperature)")
-    console.print(f"greedy       {_yes(sampler.greedy)}")
-    console.print(f"adaptive     {_yes(sampler.traits.adaptive)}\n")
-    console.print(_options(type(sampler)))
+    console.print(sampler.purpose, "", _flowing(inspect.getdoc(sampler) or ""), "", sep="\n")
+    table = plain_table()
+    for title in ("property", "value", "meaning"):
+        table.add_column(title, no_wrap=title != "meaning")
+    for (title, meaning), value in zip(MEANINGS.items(), _properties(sampler), strict=True):
+        table.add_row(title, value, Text(meaning))
+    console.print(table, "", _options(type(sampler)), sep="\n")
     for preset, settings in sampler.presets.items():
         words = "  ".join(f"{dashed(option)} {value}" for option, value in settings.items()) or "the defaults"
         console.print(f"\npreset {sampler.name}:{preset}\n  {words}")

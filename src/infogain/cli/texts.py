@@ -19,6 +19,7 @@ from rich.console import Console
 
 from infogain.algorithm.noise import row_seeds
 from infogain.cli.interrupt import on_interrupt, resumable
+from infogain.cli.layout import legend
 from infogain.cli.output import OVERWRITE, check_folder_of, make_folder, would_be_lost
 from infogain.cli.progress import watch
 from infogain.cli.prompt_input import Asked
@@ -159,6 +160,7 @@ def masks(job: Job, model: TextModel) -> int:
 
 
 def show(console: Console, text: Generation) -> None:
+    """Print a text, and a line of what it cost, whose words `explain_costs` explains."""
     write(console, text.text)
     console.print(
         f"[{len(text.tokens)} tokens, {text.finish}; H̃ {text.cumulative_entropy:.2f}, forwards {text.forwards}, "
@@ -166,6 +168,10 @@ def show(console: Console, text: Generation) -> None:
         style="dim",
         soft_wrap=True,
     )
+
+
+def explain_costs(console: Console) -> None:
+    console.print(legend(("H̃", "forwards", "token-forwards")), style="dim")
 
 
 @contextmanager
@@ -194,6 +200,8 @@ def _to_terminal(total: int) -> Iterator[Finish]:
         finally:
             for _, text in sorted(texts.items()):
                 show(console, text)
+            if texts:
+                explain_costs(console)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from infogain.algorithm.schedule import TokensPerStep
 from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import explained, legend, plain_table
 from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, literal
 from infogain.decode import decode_lanes
@@ -61,7 +61,7 @@ def toy(
     """
     console = Terminal()
     if name is None:
-        console.print(_toys())
+        console.print(explained(_toys(), {"a problem": "its _ are masked: the columns to write"}))
         return
     check_file(out, overwrite)
     check_file(trace, overwrite)
@@ -72,6 +72,8 @@ def toy(
     if not quiet:
         _print_texts(console, problem, result)
     console.print(summary(problem, result), soft_wrap=True)
+    if not quiet:
+        console.print(legend(("H̃", "forwards", "token-forwards")), "Numbers are means per problem.", sep="\n")
     if recipe.schedule == TokensPerStep() and not recipe.sampler.traits.adaptive and not quiet:
         console.print("One token at a time, an exact model is always right; samplers differ from -k 2 on.")
     if out:

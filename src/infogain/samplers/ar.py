@@ -17,7 +17,9 @@ from infogain.samplers.base import SAMPLERS
 class AR(Greedy):
     """Sec. 3.1, the autoregressive baseline: φ = −ℓ."""
 
-    purpose: ClassVar[str] = "left to right, as an autoregressive model writes"
+    purpose: ClassVar[str] = (
+        "Writes from left to right, as an autoregressive model does: a baseline that selects for nothing."
+    )
     criteria: ClassVar[str] = "−Σ ℓ"
     greedy: ClassVar[bool] = False
 

@@ -18,7 +18,9 @@ from infogain.samplers.base import SAMPLERS, Sampler, Traits, Words
 class BestOfN(Sampler):
     """Fig. 4, the baseline: N decodes of each prompt side by side, least H̃ wins."""
 
-    purpose: ClassVar[str] = "best of n whole decodes with another sampler, by H̃"
+    purpose: ClassVar[str] = (
+        "Decodes n times with another sampler and keeps the text of least H̃. For single answers, at n times the cost."
+    )
     criteria: ClassVar[str] = "−H̃ over n decodes of the base"
     greedy: ClassVar[bool] = False
 

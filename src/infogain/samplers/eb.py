@@ -19,7 +19,7 @@ from infogain.samplers.base import SAMPLERS, Traits
 class EB(Greedy):
     """Table 6, "Entropy" as its authors run it: the most certain positions while Σ H − max H ≤ bound; at least K."""
 
-    purpose: ClassVar[str] = "few steps: all that an entropy budget allows at once"
+    purpose: ClassVar[str] = "Writes as many tokens at once as an entropy budget allows. For the fewest steps."
     criteria: ClassVar[str] = "|A| with Σ_A H − max_A H ≤ bound"
 
     bound: float = option(0.1, "entropy the step may spend besides its largest (γ of the EB paper; .01 to 1)", low=0)

@@ -17,7 +17,9 @@ from infogain.samplers.base import SAMPLERS
 class Entropy(Greedy):
     """Eq. 8: φ = −H_ℓ(z)."""
 
-    purpose: ClassVar[str] = "least uncertain position first: cheap, greedy (Dream)"
+    purpose: ClassVar[str] = (
+        "Writes where the model is least uncertain first. Cheap: the greedy order that Dream decodes with."
+    )
     criteria: ClassVar[str] = "−Σ_A H"
     sensitivity: ClassVar[str] = "High"
 

@@ -20,7 +20,9 @@ from infogain.samplers.base import SAMPLERS
 class InfoGain(LookAhead):
     """Listing 1: N candidates in one batched forward, keep argmax J (Eq. 5)."""
 
-    purpose: ClassVar[str] = "the default: looks a step ahead and weighs what stays uncertain"
+    purpose: ClassVar[str] = (
+        "The default: tries candidates and keeps the one whose gain most exceeds its cost. For two tokens a step."
+    )
     criteria: ClassVar[str] = "IG(a; z) − Σ_A H"
     sensitivity: ClassVar[str] = "Low"
     presets: ClassVar[Mapping[str, Plain]] = {

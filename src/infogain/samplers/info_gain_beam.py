@@ -23,7 +23,9 @@ class InfoGainBeam(InfoGain):
     The final answer is the hypothesis of least H̃.
     """
 
-    purpose: ClassVar[str] = "info-gain over several hypotheses at once, for more memory"
+    purpose: ClassVar[str] = (
+        "Like info-gain, but follows several texts at once and keeps the best. For when a step may cost more."
+    )
     criteria: ClassVar[str] = "−(H̃ + 𝓗(z′))"
     sensitivity: ClassVar[str] = "–"
     presets: ClassVar[Mapping[str, Plain]] = {}  # those of the sampler were chosen without a beam

@@ -25,7 +25,9 @@ class KLASS(Greedy):
     whose drawn token's probability exceeds `threshold`, however many; where none is, the K most confident.
     """
 
-    purpose: ClassVar[str] = "confidence, of positions whose prediction has settled first"
+    purpose: ClassVar[str] = (
+        "Like confidence, but first where the prediction has stopped changing. Cheap: an alternative to confidence."
+    )
     criteria: ClassVar[str] = "Σ_A (max p + 1[KL < ε])"
     sensitivity: ClassVar[str] = "High"
 

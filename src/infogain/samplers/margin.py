@@ -17,7 +17,9 @@ from infogain.samplers.base import SAMPLERS
 class Margin(Greedy):
     """Eq. 9: φ = p_top1 − p_top2."""
 
-    purpose: ClassVar[str] = "clearest winner over the runner-up first: cheap, greedy"
+    purpose: ClassVar[str] = (
+        "Writes where the best token leads the second best by most. Cheap: an alternative to confidence."
+    )
     criteria: ClassVar[str] = "Σ_A (p_top1 − p_top2)"
     sensitivity: ClassVar[str] = "High"
 

@@ -26,7 +26,7 @@ class PC(Greedy):
     Settings of its authors: λ = .25 for math and code, 0 for Sudoku, .5 to 1 for Countdown; α = 10.
     """
 
-    purpose: ClassVar[str] = "confidence less mere frequency, early positions first"
+    purpose: ClassVar[str] = "Like confidence, but distrusts frequent tokens. For models that write filler early."
     criteria: ClassVar[str] = "Σ_A w_ℓ · C_ℓ"
     sensitivity: ClassVar[str] = "Moderate"
 

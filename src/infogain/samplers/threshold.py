@@ -23,7 +23,9 @@ class Threshold(Greedy):
     With a position temperature the order is perturbed, and positions are taken up to the first that fails.
     """
 
-    purpose: ClassVar[str] = "few steps: every position that is sure enough (Fast-dLLM)"
+    purpose: ClassVar[str] = (
+        "Writes every token that is probable enough at once, as Fast-dLLM does. For the fewest steps."
+    )
     criteria: ClassVar[str] = "|A| with p(x) ≥ threshold"
 
     variant: str = option("threshold", "one threshold, or one per rank", choices=("threshold", "factor"))

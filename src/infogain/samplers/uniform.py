@@ -18,7 +18,9 @@ from infogain.samplers.base import SAMPLERS, Traits
 class Uniform(Drawing):
     """Eq. 6: φ = ε, ε ~ U(0, 1)."""
 
-    purpose: ClassVar[str] = "random order: at temperature 1 the model's own distribution"
+    purpose: ClassVar[str] = (
+        "Writes in random order. With one token a step and --tau-token 1 it draws from the model's own distribution."
+    )
     criteria: ClassVar[str] = "–"
     sensitivity: ClassVar[str] = "High"
     greedy: ClassVar[bool] = False
