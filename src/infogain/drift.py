@@ -146,7 +146,7 @@ class Pair(Wrapper):
 
 def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, observe: Observer | None = None) -> Drift:
     """Decode a job with the model's cache, checking every canvas it evaluates, and again without a cache."""
-    cached = model.model
+    cached = model.denoiser
     if not isinstance(cached, Backbone):
         raise InputError("drift is for models with a cache; masked LMs of transformers run without one.")
     if cached.attention_block:

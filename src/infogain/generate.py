@@ -157,7 +157,7 @@ def decode_job(
         raise InputError(f"seeds must be one per prompt ({len(job.rows)}); got {len(seeds)}.")
     if not isinstance(batch_size, int) or batch_size < 1:
         raise InputError(f"batch_size must be a whole number of at least 1; got {batch_size!r}.")
-    canvas = Canvas.infill(job.rows, model.model.mask_id)
+    canvas = Canvas.infill(job.rows, model.denoiser.mask_id)
     lane = Lane(canvas, recipe, seeds, _early_stop(model.tokenizer, stops, recipe), at_once=batch_size)
     rows = decode_stream(model, [lane], observe=observe, trace=trace)
     return ((i, _read(model.tokenizer, job.prompts[i], job.whole, result, stops)) for _, i, result in rows)
@@ -192,7 +192,7 @@ def settle(recipe: Recipe, model: TextModel, stop_at_eos: bool = True, whole: bo
     block = (0 if whole else BLOCK) if recipe.block is None else recipe.block
     ends = model.tokenizer.eos_ids if recipe.eos_ids is None else recipe.eos_ids
     if recipe.block is None or block == 0:
-        block = model.model.attention_block or block
+        block = model.denoiser.attention_block or block
     return replace(recipe, block=block, eos_ids=ends if stop_at_eos else ())
 
 

@@ -137,7 +137,8 @@ def test_every_way_to_name_a_sampler_is_one(model: TextModel, tmp_path: Path) ->
         (path, {}),
         (str(path), {}),
     ]
-    canvas = infogain.Canvas.infill([model.tokenizer.encode(PROMPT) + [model.model.mask_id] * 8], model.model.mask_id)
+    mask = model.denoiser.mask_id
+    canvas = infogain.Canvas.infill([model.tokenizer.encode(PROMPT) + [mask] * 8], mask)
     for given, options in ways:
         assert as_recipe(given, options) == Recipe(made)
         if "sampler" not in options:
@@ -157,7 +158,7 @@ def test_a_sampler_of_one_s_own_takes_keywords(model: TextModel) -> None:
     (text,) = infogain.generate(model, PROMPT, Shy(), length=4, patience=3, tau_token=0)
     assert text.recipe["sampler"]["name"].endswith(":Shy")
     assert (text.recipe["sampler"]["patience"], text.recipe["sampler"]["tau_token"]) == (3, 0.0)
-    canvas = infogain.Canvas.infill([[1, model.model.mask_id]], model.model.mask_id)
+    canvas = infogain.Canvas.infill([[1, model.denoiser.mask_id]], model.denoiser.mask_id)
     with pytest.raises(UnknownName, match=r"unknown keyword 'patince'\. Did you mean 'patience'\?"):
         infogain.decode(model, canvas, Shy(), patince=3)
 

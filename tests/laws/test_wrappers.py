@@ -160,5 +160,5 @@ def test_what_is_wrapped_is_adapted() -> None:
     assert one.provenance["model"] == "Around(Duck)"
     words: Any = Alphabet("abcd~_")
     pair: Any = TextModel(JOINT, words)
-    with pytest.raises(InputError, match=r"TextModel lacks .*\. Pass its \.model\.$"):
+    with pytest.raises(InputError, match=r"TextModel lacks .*\. Pass its \.denoiser\.$"):
         Around(pair)

@@ -51,9 +51,9 @@ def test_tokenizer_template_and_ids_come_from_the_folder(family: str, tmp_path: 
 def test_every_family_generates(family: str, sampler: str, tmp_path: Path) -> None:
     model = infogain.load(write_checkpoint(tmp_path, family), device="cpu")
     texts = infogain.generate(model, ["the cat", "hello dogs said"], sampler, length=9, batch_size=1)
-    assert [text.recipe["block"] for text in texts] == [model.model.attention_block or 16] * 2
+    assert [text.recipe["block"] for text in texts] == [model.denoiser.attention_block or 16] * 2
     for text in texts:
-        assert model.model.mask_id not in text.tokens
+        assert model.denoiser.mask_id not in text.tokens
         assert len(text.tokens) == len(text.revealed) <= text.committed <= 9
         assert text.text == model.tokenizer.decode(text.tokens)
         assert text.recipe["eos_ids"] == list(model.tokenizer.eos_ids)
@@ -69,7 +69,7 @@ def test_a_device_is_one_that_computes(device: str) -> None:
 
 
 def test_there_is_one_cpu() -> None:
-    assert str(infogain.load("zoo:tiny-reason", device="cpu:0").model.device) == "cpu"
+    assert str(infogain.load("zoo:tiny-reason", device="cpu:0").denoiser.device) == "cpu"
     with pytest.raises(InputError, match="there is one CPU"):
         infogain.load("zoo:tiny-reason", device="cpu:99")
 
@@ -92,7 +92,7 @@ def test_rows_of_mmada_are_those_of_the_file(tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path, "mmada")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"vocab_size": 300, "embedding_size": 300}))
-    assert infogain.load(folder, device="cpu").model.vocab_size == 320
+    assert infogain.load(folder, device="cpu").denoiser.vocab_size == 320
 
 
 def broken(folder: Path, **changes: Any) -> Path:
@@ -159,7 +159,7 @@ def test_mmada_is_told_by_its_config_where_it_calls_itself_llada(tmp_path: Path)
 
 def test_trado_is_an_sdar(tmp_path: Path) -> None:
     folder = broken(write_checkpoint(tmp_path, "sdar"), architectures=["SDARForCausalLM"])
-    assert infogain.load(folder, device="cpu").model.attention_block == 4
+    assert infogain.load(folder, device="cpu").denoiser.attention_block == 4
 
 
 def test_diffucoder_ends_its_texts_with_padding_of_its_own(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_the_longest_prompts_go_first_and_the_next_takes_the_place_of_one_that_i
 def test_when_decoding_breaks_off_the_texts_that_are_done_are_with_the_error() -> None:
     model = parrot("a quick brown fox jumps over")
     whole = infogain.generate(model, ["a quick", "a", "a qu"], GREEDY, length=[12, 4, 4])
-    network, calls = model.model.network, 0  # type: ignore[attr-defined]
+    network, calls = model.denoiser.network, 0  # type: ignore[attr-defined]
 
     def breaks(tokens: Tensor, inside: Tensor) -> Tensor:
         nonlocal calls
@@ -151,7 +151,7 @@ def test_when_decoding_breaks_off_the_texts_that_are_done_are_with_the_error() -
         logits: Tensor = network(tokens, inside)
         return logits if calls < 6 else logits * torch.nan
 
-    model.model.network = breaks  # type: ignore[attr-defined]
+    model.denoiser.network = breaks  # type: ignore[attr-defined]
     with pytest.raises(NumericsError) as caught:
         infogain.generate(model, ["a quick", "a", "a qu"], GREEDY, length=[12, 4, 4], batch_size=2)
     assert caught.value.finished == {1: whole[1], 2: whole[2]}
@@ -257,7 +257,7 @@ def test_conversations_need_the_template_that_is_there_and_one_system_message() 
 
 def test_a_model_with_a_context_refuses_longer_rows() -> None:
     model = parrot("the cat")
-    model.model.context = 6
+    model.denoiser.context = 6
     with pytest.raises(InputError, match="context of 6 columns; prompt 0 takes 3 and asks for 4 more"):
         infogain.generate(model, "the", GREEDY, length=4)
     assert len(infogain.generate(model, "the", GREEDY)[0].tokens) == 3
@@ -271,7 +271,7 @@ def test_a_model_with_a_context_refuses_longer_rows() -> None:
 
 def test_the_frame_counts_as_part_of_the_context() -> None:
     model = parrot("the cat", Letters(chats=False, framed=True))
-    model.model.context = 8
+    model.denoiser.context = 8
     assert infogain.generate(model, "the", GREEDY)[0].committed == 3
     with pytest.raises(ContextError, match="prompt 0 takes 5 and asks for 4 more"):
         infogain.generate(model, "the", GREEDY, length=4)
@@ -328,4 +328,4 @@ def test_options_are_suggested_by_what_other_libraries_call_them() -> None:
 
 def test_a_model_without_its_tokenizer_is_told_so() -> None:
     with pytest.raises(InputError, match=r"texts need a model with its tokenizer, .* got FullCanvas"):
-        infogain.generate(parrot("abc").model, "a")  # type: ignore[arg-type]
+        infogain.generate(parrot("abc").denoiser, "a")  # type: ignore[arg-type]

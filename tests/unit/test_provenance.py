@@ -107,9 +107,8 @@ def test_texts_results_and_traces_carry_it(tmp_path: Path) -> None:
     toy = load_toy("parity")
     result = infogain.decode(toy.model, toy.canvas(2), "ar")
     assert result.plain()["provenance"] == provenance(toy.model)
-    assert infogain.decode(model, Canvas.infill([[1, 2, model.model.mask_id]], model.model.mask_id)).provenance == (
-        model.provenance
-    )
+    mask = model.denoiser.mask_id
+    assert infogain.decode(model, Canvas.infill([[1, 2, mask]], mask)).provenance == model.provenance
 
 
 def test_a_trace_of_before_it_was_kept_loads(tmp_path: Path) -> None:

@@ -98,8 +98,8 @@ def steps(
     Small tensors that are made once and then looked up do not count: the decode is done once before.
     """
     for walked in (False, True):
-        batch = Batch(model().model, trace=trace)
-        canvas = infogain.Canvas.infill(completions(model(), prompts, lengths).rows, model().model.mask_id)
+        batch = Batch(model().denoiser, trace=trace)
+        canvas = infogain.Canvas.infill(completions(model(), prompts, lengths).rows, model().denoiser.mask_id)
         batch.open(Lane(canvas, settle(as_recipe(sampler), model())))
         while batch.live:
             walk = Walk()

@@ -36,7 +36,7 @@ def make_transformer(name: str, device: torch.device) -> Transformer:
         raise InputError(
             f"a shape is {', '.join(SHAPES)}, zoo:tiny-reason, or a checkpoint's folder or hub id; got {name!r}."
         )
-    model = load(name, device=device).model
+    model = load(name, device=device).denoiser
     if not isinstance(model, Backbone):
         raise InputError(f"bench times models on the package's own backbone; {name} runs through transformers.")
     return model.transformer

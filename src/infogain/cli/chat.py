@@ -142,7 +142,7 @@ class Talk:
     def _watch(self, job: Job) -> Generation:
         if not self.console.is_terminal:
             return next(decode_job(self.model, job, self.recipe))[1]
-        story = Story(Trace(self.recipe.plain(), self.model.model.mask_id, job.rows))
+        story = Story(Trace(self.recipe.plain(), self.model.denoiser.mask_id, job.rows))
         with Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="visible") as live:
 
             def observe(event: StepEvent) -> None:

@@ -104,7 +104,7 @@ def recipe_for(model: TextModel, settings: Settings, stop_at_eos: bool = True, w
     if not stop_at_eos and "eos_ids" in settings.recipe:
         raise InputError("--eos-ids says which tokens end a text; here none does (--ignore-eos, or infill). Drop it.")
     recipe = settle(settings.over(Recipe()), model, stop_at_eos, whole)
-    own = model.model.attention_block
+    own = model.denoiser.attention_block
     if own and recipe.block != own:
         say(f"note: blocks of {recipe.block} columns; the checkpoint was trained with {own}.", err=True)
     return recipe

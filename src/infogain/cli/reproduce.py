@@ -115,7 +115,7 @@ def check_asked(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None,
 
 def warn(cells: Sequence[Cell], model: TextModel, frequencies: str | None) -> None:
     """What differs from the paper's setting."""
-    own, recipes = model.model.attention_block, [cell.plan.recipe for cell in cells]
+    own, recipes = model.denoiser.attention_block, [cell.plan.recipe for cell in cells]
     others = {recipe.block for recipe in recipes} - {None, own}
     if own and others:
         say(f"note: blocks of {others.pop()} columns; the checkpoint was trained with {own}.", err=True)

@@ -156,7 +156,7 @@ def part(job: Job, numbers: Sequence[int]) -> Job:
 
 
 def masks(job: Job, model: TextModel) -> int:
-    return sum(row.count(model.model.mask_id) for row in job.rows)
+    return sum(row.count(model.denoiser.mask_id) for row in job.rows)
 
 
 def show(console: Console, text: Generation) -> None:

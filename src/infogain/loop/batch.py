@@ -42,7 +42,7 @@ class Batch:
 
     def __init__(self, model: Denoiser | TextModel, *, trace: bool = False) -> None:
         self.tokenizer = model.tokenizer if isinstance(model, TextModel) else None
-        self.model = adapt(model.model if isinstance(model, TextModel) else model)
+        self.model = adapt(model.denoiser if isinstance(model, TextModel) else model)
         self.provenance = model.provenance if isinstance(model, TextModel) else provenance_of(self.model)
         self.trace = trace
         self.lanes: dict[int, LiveLane] = {}  # by number

@@ -159,11 +159,11 @@ def adapt(model: Any) -> Denoiser:
             raise InputError(f"a Denoiser must set vocabulary and device; {type(model).__name__} lacks {unset[0]}.")
         return model
     if lacking := _lacking(model):
-        held = isinstance(getattr(model, "model", None), Denoiser)  # beside its tokenizer
-        advice = "Pass its .model" if held else "Wrap a module that maps tokens to logits in infogain.models.FullCanvas"
+        has_tokenizer = isinstance(getattr(model, "denoiser", None), Denoiser)  # a TextModel
+        wrap = "Wrap a module that maps tokens to logits in infogain.models.FullCanvas"
         raise InputError(
             f"a model needs {', '.join(NEEDED[:-1])} and {NEEDED[-1]}; "
-            f"{type(model).__name__} lacks {', '.join(lacking)}. {advice}."
+            f"{type(model).__name__} lacks {', '.join(lacking)}. {'Pass its .denoiser' if has_tokenizer else wrap}."
         )
     return Adapted(model)
 

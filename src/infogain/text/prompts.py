@@ -60,7 +60,7 @@ def completions(
 ) -> Job:
     """Each prompt followed by `length` masks: one number, or one per prompt; unset: 256, or what the context leaves."""
     _check_model(model)
-    tokenizer, mask_id = model.tokenizer, model.model.mask_id
+    tokenizer, mask_id = model.tokenizer, model.denoiser.mask_id
     chat = tokenizer.chats if chat is None else chat
     if system is not None and not chat:
         raise InputError("a system message needs a chat; this one is a plain text. Drop it, or put it into the prompt.")
@@ -86,7 +86,7 @@ def _check_model(model: Any) -> None:
 
 def context_of(model: TextModel) -> int | None:
     """The most columns a row may have, where the model says."""
-    return model.model.context
+    return model.denoiser.context
 
 
 def _lengths(taken: list[int], length: int | Sequence[int | None] | None, context: int | None) -> list[int]:
@@ -160,7 +160,7 @@ def _dropped_spaces(tokenizer: Tokenizer, text: str) -> int:
 
 
 def _with_holes(model: TextModel, text: str) -> list[int]:
-    tokenizer, mask_id = model.tokenizer, model.model.mask_id
+    tokenizer, mask_id = model.tokenizer, model.denoiser.mask_id
     before, after = tokenizer.frame
     row, seen = list(before), 0
     for hole in MARKER.finditer(text):

@@ -55,7 +55,7 @@ class Tokenizer(Protocol):
 
 
 class _Pair(NamedTuple):
-    model: Denoiser
+    denoiser: Denoiser
     tokenizer: Tokenizer
 
 
@@ -66,16 +66,16 @@ class TextModel(_Pair):
     revision: str | None  # of a hub id, where one was asked for
 
     def __new__(
-        cls, model: Denoiser, tokenizer: Tokenizer, name: str | None = None, revision: str | None = None
+        cls, denoiser: Denoiser, tokenizer: Tokenizer, name: str | None = None, revision: str | None = None
     ) -> Self:
-        self = super().__new__(cls, adapt(model), tokenizer)
+        self = super().__new__(cls, adapt(denoiser), tokenizer)
         self.name, self.revision = name, revision
         return self
 
     @property
     def provenance(self) -> Plain:
         """What every output of this model carries, see `infogain.provenance`."""
-        return provenance(self.model, self.name, self.revision)
+        return provenance(self.denoiser, self.name, self.revision)
 
 
 class HubTokenizer:
