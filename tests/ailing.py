@@ -11,7 +11,7 @@ from torch import Tensor
 
 from infogain import Canvas
 from infogain.algorithm.state import Candidates, State
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.loop.batch import Batch
 from infogain.loop.result import Left
 from infogain.models import Denoiser, Wrapper
@@ -70,11 +70,13 @@ class Ailing(Wrapper):
         found: tuple[Any, Tensor] = self._opened(canvas, start, width, self.inner.append(canvas, start, width, past))
         return found
 
-    def at_masks(self, tokens: Tensor, spots: Spots, context: MarkedContext, row: Tensor, most: int) -> Tensor:
-        logits = self.inner.at_masks(tokens, spots, context.inner, row, most)
+    def at_masks(
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: MarkedContext, row: Tensor, most: int
+    ) -> Tensor:
+        logits = self.inner.at_masks(tokens, masked_columns, context.inner, row, most)
         assert isinstance(logits, Tensor)
-        ill = context.ill[row] & self.when(context.start[row], spots.masked.sum(-1))
-        whose, _ = spots.masked.nonzero(as_tuple=True)
+        ill = context.ill[row] & self.when(context.start[row], masked_columns.masked.sum(-1))
+        whose, _ = masked_columns.masked.nonzero(as_tuple=True)
         first = whose != torch.cat([whose.new_tensor([-1]), whose[:-1]])
         logits[ill[whose] & first, 0] = self.spoil
         return logits

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from infogain import Canvas, Result
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.loop.trace import Row, Trace
 from infogain.models.backbone.backbone import Backbone
 from infogain.models.denoiser import Past
@@ -59,9 +59,9 @@ class Compared(Wrapper):
         (a, plain), (b, fast) = opened
         return Both(a, b), self._same(plain, fast, _inside(canvas, start, width))
 
-    def at_masks(self, tokens: Tensor, spots: Spots, context: Both, row: Tensor, most: int) -> Tensor:
-        plain = self.plain.at_masks(tokens, spots, context.plain, row, most)
-        return self._same(plain, self.fast.at_masks(tokens, spots, context.fast, row, most))
+    def at_masks(self, tokens: Tensor, masked_columns: MaskedColumns, context: Both, row: Tensor, most: int) -> Tensor:
+        plain = self.plain.at_masks(tokens, masked_columns, context.plain, row, most)
+        return self._same(plain, self.fast.at_masks(tokens, masked_columns, context.fast, row, most))
 
     def __call__(self, tokens: Tensor, context: Both, row: Tensor, most: int) -> Tensor:
         return self._same(self.plain(tokens, context.plain, row, most), self.fast(tokens, context.fast, row, most))

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from infogain import Canvas
 from infogain.algorithm.canvas import block_columns
-from infogain.algorithm.marginals import Deferred
-from infogain.kernels import Spots
+from infogain.algorithm.marginals import LazyLogits
+from infogain.kernels import MaskedColumns
 from infogain.models import Denoiser, Past, Wrapper
 
 Entry = TypeVar("Entry")
@@ -62,20 +62,20 @@ class Guided(Wrapper):
         return self._combined(logits[0::2], logits[1::2])
 
     def at_masks(
-        self, tokens: Tensor, spots: Spots, context: GuidedContext, row: Tensor, most: int
-    ) -> Tensor | Deferred:
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: GuidedContext, row: Tensor, most: int
+    ) -> Tensor | LazyLogits:
         """Asked without the prompt are the columns that are asked with it."""
-        both = Spots(spots.masked.repeat_interleave(2, 0), 2 * spots.count)
+        both = MaskedColumns(masked_columns.masked.repeat_interleave(2, 0), 2 * masked_columns.count)
         found = self.inner.at_masks(self._blocks(tokens, context, row), both, context.inner, self._rows(row), most)
-        place = both.place.view(len(row), 2, -1).transpose(1, 2).flatten(0, 1)[spots.source]  # [X, 2]
+        pair = both.logit_row.view(len(row), 2, -1).transpose(1, 2).flatten(0, 1)[masked_columns.flat_index]  # [X, 2]
         if isinstance(found, Tensor):
-            return self._combined(*found[place].unbind(1))
+            return self._combined(*found[pair].unbind(1))
         head = found.head
 
         def combined(x: Tensor) -> Tensor:
             return self._combined(*head(x.flatten(0, 1)).view(len(x), 2, -1).unbind(1))
 
-        return replace(found, x=found.x[place], head=combined, most=max(1, found.most // 2))
+        return replace(found, x=found.x[pair], head=combined, rows_at_once=max(1, found.rows_at_once // 2))
 
     def _opened(
         self, canvas: Canvas, start: Sequence[int], context: Any, logits: Tensor

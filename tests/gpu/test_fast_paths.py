@@ -11,9 +11,9 @@ import infogain
 from infogain import Canvas, Vocabulary
 from infogain.algorithm import noise
 from infogain.algorithm.marginals import Marginals
-from infogain.kernels import Keys, Shared, Spots, attend_shared, gate
+from infogain.kernels import Keys, MaskedColumns, Shared, attend_shared, gate
 from infogain.kernels.attention_triton import attend_candidates
-from infogain.kernels.columns_triton import number, statistics
+from infogain.kernels.columns_triton import number_masked, statistics
 from infogain.kernels.hashing_triton import noise as fused_noise
 from infogain.models.backbone.backbone import Backbone, random_backbone
 from infogain.models.backbone.transformer import Layer, rotary_angles
@@ -66,12 +66,14 @@ def test_a_range_of_ids_is_read_as_on_the_cpu(mask_id: int) -> None:
 def test_masks_alone_are_numbered_and_read_as_on_the_cpu(shape: tuple[int, int]) -> None:
     masked = (torch.rand(2 * shape[0], shape[1], generator=torch.Generator().manual_seed(1)) < 0.6)[::2]  # a view
     masked[0, 0] = True
-    spots = Spots(masked, int(masked.sum()))
-    for got, expected in zip(number(_view(masked, "cuda"), spots.count), (spots.place, spots.source), strict=True):
+    count = int(masked.sum())
+    columns = MaskedColumns(masked, count)
+    found = number_masked(_view(masked, "cuda"), count)
+    for got, expected in zip(found, (columns.logit_row, columns.flat_index), strict=True):
         assert torch.equal(got.cpu(), expected)
-    logits = torch.randn(spots.count, 9000, generator=torch.Generator().manual_seed(2))
+    logits = torch.randn(count, 9000, generator=torch.Generator().manual_seed(2))
     here, there = (
-        Marginals.at(Spots(_view(masked, x), spots.count), logits.clone().to(x), words_of(9000, 5))
+        Marginals.at(MaskedColumns(_view(masked, x), count), logits.clone().to(x), words_of(9000, 5))
         for x in ("cpu", "cuda")
     )
     assert torch.allclose(there.found.numbers.cpu(), here.found.numbers, atol=2e-5, rtol=1e-5)

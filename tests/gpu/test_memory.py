@@ -11,7 +11,7 @@ import torch
 
 import infogain
 from infogain import Canvas
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.models.backbone.backbone import Backbone, random_backbone
 from infogain.models.backbone.recorded import Recorded
 from infogain.samplers import make
@@ -121,7 +121,7 @@ def test_logits_ask_for_memory_at_few_numbers_of_them() -> None:
             """Calls for memory while so many logits of 512 KiB are made."""
             before = calls("alloc")
             masked = (torch.arange(80, device="cuda") < masks).view(5, 16)
-            logits = model.at_masks(tokens, Spots(masked, masks), context, row, 3)
+            logits = model.at_masks(tokens, MaskedColumns(masked, masks), context, row, 3)
             assert logits.shape == (masks, 2**17)
             return calls("alloc") - before
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
-from infogain.algorithm.marginals import Deferred, Marginals
-from infogain.kernels import Spots
+from infogain.algorithm.marginals import LazyLogits, Marginals
+from infogain.kernels import MaskedColumns
 from infogain.models.backbone.backbone import Backbone, _roomy, random_backbone
 from infogain.models.backbone.buffers import Buffers
 from infogain.models.backbone.context import BackboneContext
@@ -300,7 +300,7 @@ def test_masks_alone_through_the_head_have_the_logits_they_have_among_all(family
     context, tokens, row = opened(model, canvas_of(), starts(family))
     masked = tokens == BASE.mask_id
     every = model(tokens, context, row, 3)
-    alone = model.at_masks(tokens, Spots(masked, int(masked.sum())), context, row, 3)
+    alone = model.at_masks(tokens, MaskedColumns(masked, int(masked.sum())), context, row, 3)
     assert isinstance(alone, Tensor)
     assert torch.allclose(alone, every[masked], atol=1e-9)
 
@@ -318,7 +318,7 @@ def test_room_for_logits_has_few_sizes_and_stays_below_the_ceiling(monkeypatch: 
     monkeypatch.setattr(Transformer, "logits", logits)
     for masks, model in ((1, plain), (3, plain), (5, plain), (3, tight)):
         masked = (torch.arange(tokens.numel()) < masks).view(tokens.shape)
-        model.at_masks(tokens, Spots(masked, masks), context, row, 3)
+        model.at_masks(tokens, MaskedColumns(masked, masks), context, row, 3)
     assert rooms == [1, 4, 8, 3]
     assert [_roomy(rows) for rows in (0, 64, 65, 513, 1025, 2049)] == [0, 64, 128, 1024, 1536, 2560]
 
@@ -331,8 +331,8 @@ def test_a_ceiling_changes_nothing_but_how_much_is_held() -> None:
     context, tokens, row = opened(low, canvas_of(), starts("dream"))
     masked = tokens == BASE.mask_id
     tight = Backbone(plain.transformer, "dual", ceiling=2 * size * 3 * BASE.vocab_size / 2**30)
-    deferred = tight.at_masks(tokens, Spots(masked, int(masked.sum())), context, row, 3)
-    assert isinstance(deferred, Deferred)
+    deferred = tight.at_masks(tokens, MaskedColumns(masked, int(masked.sum())), context, row, 3)
+    assert isinstance(deferred, LazyLogits)
     assert max(len(part) for part in deferred.parts()) == 3
     one, two = (
         infogain.decode(model, canvas_of(), make("info-gain", gamma=1.0), block=4, seed=2) for model in (plain, tight)
@@ -371,7 +371,7 @@ def test_marginals_of_masks_alone_are_those_of_all_columns() -> None:
     logits = torch.randn(3, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     dense, compact = (
         marginals(logits.clone(), 6),
-        Marginals.at(Spots(masked, int(masked.sum())), logits[masked].clone(), words_of(7, 6)),
+        Marginals.at(MaskedColumns(masked, int(masked.sum())), logits[masked].clone(), words_of(7, 6)),
     )
     for name in ("log_z", "entropy", "confidence", "margin", "argmax"):
         assert torch.equal(getattr(dense, name)[masked], getattr(compact, name)[masked]), name

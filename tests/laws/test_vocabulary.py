@@ -11,9 +11,9 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Lane, OptionError, Recipe, Vocabulary
-from infogain.algorithm.marginals import Deferred
+from infogain.algorithm.marginals import LazyLogits
 from infogain.decode import decode_lanes
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.models import Backbone, Denoiser, Wrapper, random_joint
 from infogain.samplers import Sampler, make
 from tests.cases import ALL, label, same_tokens
@@ -118,9 +118,9 @@ def test_a_ceiling_counts_the_range_alone() -> None:
     canvas, masked = canvas_of(), torch.ones(4, 4, dtype=torch.bool)
     context, _ = model.prefill(canvas, [3, 1, 5, 1], 4)
     block = canvas.view(torch.tensor([3, 1, 5, 1]), 4)[0]
-    lazy = model.at_masks(block, Spots(masked, 16), context, torch.arange(4), 1)
-    assert isinstance(lazy, Deferred)
-    assert (lazy.shape, lazy.most) == ((16, 12), 4)
+    lazy = model.at_masks(block, MaskedColumns(masked, 16), context, torch.arange(4), 1)
+    assert isinstance(lazy, LazyLogits)
+    assert (lazy.shape, lazy.rows_at_once) == ((16, 12), 4)
     plain = Backbone(transformer, "dual", vocabulary=CODES)
     for sampler in FEW:
         one, two = (infogain.decode(m, canvas, sampler, schedule=2, block=4, seed=2) for m in (model, plain))

@@ -12,7 +12,7 @@ import torch
 
 import infogain
 from infogain import Canvas, ContractError, InputError, Result
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.models import Denoiser, Wrapper, random_joint
 from infogain.provenance import provenance
 from infogain.text.alphabet import Alphabet
@@ -40,10 +40,11 @@ def added(kind: Any) -> float:
     """How much such a class adds to its model's logits, in both ways of asking for them."""
     canvas = Canvas.infill([[5, 1, 5, 5, 0], [5, 5, 5, 2, 5]], JOINT.mask_id)
     context, _ = JOINT.prefill(canvas, [0, 0], 5)
-    row, spots = torch.tensor([1, 0]), Spots(canvas.tokens[[1, 0]] == 5, 7)
+    row, masked_columns = torch.tensor([1, 0]), MaskedColumns(canvas.tokens[[1, 0]] == 5, 7)
     plain, model = JOINT(canvas.tokens[[1, 0]], context, row, 1), kind(JOINT)
     more = model(canvas.tokens[[1, 0]], context, row, 1) - plain
-    masked = model.at_masks(canvas.tokens[[1, 0]], spots, context, row, 1) - plain.flatten(0, 1)[spots.source]
+    masked = model.at_masks(canvas.tokens[[1, 0]], masked_columns, context, row, 1)
+    masked = masked - plain.flatten(0, 1)[masked_columns.flat_index]
     amount = float(more[0, 0, 0])
     for change in (more, masked):
         finite = change[change.isfinite()]  # the mask, and what a written column does not hold, have no logit

@@ -7,23 +7,24 @@ import torch
 
 from infogain import Vocabulary
 from infogain.algorithm.marginals import statistics
-from infogain.kernels import Spots, choice
+from infogain.kernels import MaskedColumns, choice
 
 MASKED = torch.tensor([[False, True, True], [True, False, False], [False, False, True]])
 
 
 def test_masks_are_numbered_from_left_to_right_over_all_rows() -> None:
-    spots = Spots(MASKED, 4)
-    assert spots.source.tolist() == [1, 2, 3, 8]
-    assert spots.place[MASKED].tolist() == [0, 1, 2, 3]
-    assert ((spots.place >= 0) & (spots.place < 4)).all()  # of written columns too: they are looked up and dropped
+    masked_columns = MaskedColumns(MASKED, 4)
+    assert masked_columns.flat_index.tolist() == [1, 2, 3, 8]
+    assert masked_columns.logit_row[MASKED].tolist() == [0, 1, 2, 3]
+    # those of written columns too: they are looked up and dropped
+    assert ((masked_columns.logit_row >= 0) & (masked_columns.logit_row < 4)).all()
 
 
 def test_a_written_column_is_certain_and_others_have_the_numbers_of_their_own_row() -> None:
     logits = torch.randn(4, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     alone, spread = (
         statistics(logits.clone(), Vocabulary(6, 5)),
-        statistics(logits.clone(), Vocabulary(6, 5), Spots(MASKED, 4)),
+        statistics(logits.clone(), Vocabulary(6, 5), MaskedColumns(MASKED, 4)),
     )
     assert torch.equal(spread.numbers[MASKED], alone.numbers)
     assert torch.equal(spread.argmax[MASKED], alone.argmax)

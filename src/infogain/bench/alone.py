@@ -10,7 +10,7 @@ from infogain.algorithm.canvas import Canvas
 from infogain.bench.cases import Case
 from infogain.bench.clock import repeat_ms, sustained_ms, synchronize
 from infogain.bench.timed import Timed
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 
 FORWARDS = {"cuda": 20, "cpu": 5}  # that are timed
 REST, SUSTAINED = 0.5, 1.0  # seconds that a GPU rests before that, and that it then goes on
@@ -34,7 +34,7 @@ def forward_alone(model: Timed, canvas: Canvas, case: Case) -> dict[str, float]:
     count = int(masked.sum())
 
     def forward() -> None:
-        model.inner.at_masks(tokens, Spots(masked, count), context, row, case.candidates)
+        model.inner.at_masks(tokens, MaskedColumns(masked, count), context, row, case.candidates)
 
     times = FORWARDS[model.device.type]
     if model.device.type == "cpu":

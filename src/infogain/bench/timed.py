@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from infogain.algorithm.canvas import Canvas
-from infogain.algorithm.marginals import Deferred
+from infogain.algorithm.marginals import LazyLogits
 from infogain.bench.clock import Span
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.loop.result import Result
 from infogain.loop.step import StepEvent
 from infogain.models.denoiser import Denoiser, Past
@@ -66,7 +66,7 @@ class Log:
         """Those that call the model and open no block."""
         return [step for step in self.steps if step.called and not step.opened]
 
-    def saw(self, logits: Tensor | Deferred, context: Any) -> None:
+    def saw(self, logits: Tensor | LazyLogits, context: Any) -> None:
         if isinstance(logits, Tensor):  # others are made a few rows at a time
             self.logits_bytes = max(self.logits_bytes, logits.numel() * logits.element_size())
         held = getattr(context, "bytes", None)
@@ -93,8 +93,12 @@ class Timed(Wrapper):
         logits: Tensor = self._call(lambda: self.inner(tokens, context, row, most), context)
         return logits
 
-    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
-        logits: Tensor | Deferred = self._call(lambda: self.inner.at_masks(tokens, spots, context, row, most), context)
+    def at_masks(
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+    ) -> Tensor | LazyLogits:
+        logits: Tensor | LazyLogits = self._call(
+            lambda: self.inner.at_masks(tokens, masked_columns, context, row, most), context
+        )
         return logits
 
     def _call(self, forward: Callable[[], Any], context: Any) -> Any:

@@ -6,17 +6,17 @@ Triton is imported when a kernel first runs.
 
 from infogain.kernels.attention import Keys, Shared, attend, attend_shared, places
 from infogain.kernels.columns import (
-    Spots,
+    MaskedColumns,
     Statistics,
     at_least_float32,
     draw,
-    number,
+    exclude_mask_token,
+    number_masked,
     of_columns,
     probability,
     rows_contiguous,
     spread,
     statistics,
-    strike,
 )
 from infogain.kernels.hashing import noise
 from infogain.kernels.layers import Angles, Heads, add_norm, gate, turn
@@ -25,23 +25,23 @@ __all__ = [
     "Angles",
     "Heads",
     "Keys",
+    "MaskedColumns",
     "Shared",
-    "Spots",
     "Statistics",
     "add_norm",
     "at_least_float32",
     "attend",
     "attend_shared",
     "draw",
+    "exclude_mask_token",
     "gate",
     "noise",
-    "number",
+    "number_masked",
     "of_columns",
     "places",
     "probability",
     "rows_contiguous",
     "spread",
     "statistics",
-    "strike",
     "turn",
 ]

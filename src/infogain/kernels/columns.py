@@ -1,6 +1,7 @@
-"""What is read from the logits of columns: their statistics, draws from them, and the probability of tokens.
+"""Statistics of logits, tokens drawn from them, and the probability of given tokens.
 
-Logits are rows [X, V]; `place` [R, W] says which of them each column has, and unset: all, in order.
+Logits are rows [X, V]. `logit_row` [R, W] says which of these rows belongs to each column; where it is None, there is
+one row for every column, in order.
 """
 
 from __future__ import annotations
@@ -17,79 +18,85 @@ from infogain.kernels import choice
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    """Half precision loses the digits of sums, entropies and scores."""
+    """Convert half precision to float32, because sums, entropies and scores would lose digits; others stay."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def rows_contiguous(x: Tensor) -> Tensor:
-    """Each row's numbers side by side, as the kernels read them; a copy only where they are not."""
+    """A tensor whose rows are contiguous, as the kernels read them: the given one, or a copy where it is not."""
     return x if x.stride(-1) == 1 else x.contiguous()
 
 
 class Statistics(NamedTuple):
-    """Numbers of columns of any shape, in one tensor so that rows are picked at once; a written column is certain."""
+    """Statistics of columns of any shape [...]. A written column is certain: entropy 0, probability 1.
+
+    The four numbers are one tensor, so that picking rows is one operation.
+    """
 
     numbers: Tensor  # [..., 4] log-normaliser, entropy H, p of the most likely token, p_top1 − p_top2
-    argmax: Tensor
+    argmax: Tensor  # [...] the most likely token
 
 
 @dataclass(frozen=True)
-class Spots:
-    """Masked columns, numbered from left to right over all rows. Worked out when first asked for."""
+class MaskedColumns:
+    """The masked columns of some rows, numbered from left to right, row after row.
+
+    Logits of masked columns alone are [X, V]: row x belongs to masked column x. Computed when first asked for.
+    """
 
     masked: Tensor  # [R, W]
-    count: int  # of masks, known to the host
+    count: int  # X, known to the host
 
     @property
-    def place(self) -> Tensor:
-        """The number of each column; of a written column, any. [R, W]"""
+    def logit_row(self) -> Tensor:
+        """The row of such logits that belongs to each column; for a written column, any row. [R, W]"""
         return self._numbered[0]
 
     @property
-    def source(self) -> Tensor:
-        """The column of each number, columns counted over all rows. [X]"""
+    def flat_index(self) -> Tensor:
+        """The index of each masked column among all R·W columns. [X]"""
         return self._numbered[1]
 
     @cached_property
     def _numbered(self) -> tuple[Tensor, Tensor]:
-        return number(self.masked, self.count)
+        return number_masked(self.masked, self.count)
 
 
-def number(masked: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Number the `count` masked columns [R, W] from left to right: the number of each column, the column of each.
-
-    The number of a written column is any that exists. Columns are counted over all rows. -> [R, W], [X]
-    """
+def number_masked(masked: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Number the `count` masked columns of [R, W]: `MaskedColumns.logit_row` and `.flat_index`. -> [R, W], [X]"""
     if (masked.device.type, masked.dtype) in choice.FUSED:
-        from infogain.kernels.columns_triton import number as fused
+        from infogain.kernels.columns_triton import number_masked as fused
 
         return fused(masked, count)
     flat = masked.flatten()
-    place = (flat.cumsum(0) - 1).clamp_(min=0).view(masked.shape)
-    return place, torch.nonzero_static(flat, size=count).flatten()
+    logit_row = (flat.cumsum(0) - 1).clamp_(min=0).view(masked.shape)
+    return logit_row, torch.nonzero_static(flat, size=count).flatten()
 
 
-def statistics(logits: Tensor, mask_id: int, masked: Tensor | None = None, place: Tensor | None = None) -> Statistics:
-    """Read each row [X, V], for a column of its own or for those that `masked` and `place` tell [R, W].
+def statistics(
+    logits: Tensor, mask_id: int, masked: Tensor | None = None, logit_row: Tensor | None = None
+) -> Statistics:
+    """Statistics of each row [X, V] or, given `masked` and `logit_row`, of each column [R, W].
 
-    The mask is struck out of the logits, in place.
+    The mask token's logits become −inf, in place.
     """
     if (logits.device.type, logits.dtype) in choice.FUSED and logits.stride(-1) == 1:
         from infogain.kernels.columns_triton import statistics as fused
 
         shape = logits.shape[:1] if masked is None else masked.shape
-        return Statistics(*fused(logits, mask_id, shape, place, masked))
-    found = _read(strike(logits, mask_id))
-    return found if masked is None or place is None else spread(found, masked, place)
+        return Statistics(*fused(logits, mask_id, shape, logit_row, masked))
+    found = _statistics_of_rows(exclude_mask_token(logits, mask_id))
+    return found if masked is None or logit_row is None else spread(found, masked, logit_row)
 
 
-def strike(logits: Tensor, mask_id: int) -> Tensor:
+def exclude_mask_token(logits: Tensor, mask_id: int) -> Tensor:
+    """Set the mask token's logits to −inf, in place, where it has a column among them."""
     if mask_id < logits.shape[-1]:
         logits[..., mask_id].fill_(-torch.inf)
     return logits
 
 
-def _read(logits: Tensor) -> Statistics:
+def _statistics_of_rows(logits: Tensor) -> Statistics:
     x = at_least_float32(logits)
     log_z = x.logsumexp(-1)
     p = (x - log_z[:, None]).exp()
@@ -101,37 +108,38 @@ def _read(logits: Tensor) -> Statistics:
     return Statistics(numbers, p.argmax(-1))
 
 
-def spread(masks: Statistics, masked: Tensor, place: Tensor) -> Statistics:
-    """Statistics of the masks become those of all columns. [X] -> [R, W]"""
-    certain = _certain(masks.numbers.dtype, masks.numbers.device)
-    numbers = masks.numbers[place].where(masked[..., None], certain)
-    return Statistics(numbers, masks.argmax[place].where(masked, 0))
+def spread(found: Statistics, masked: Tensor, logit_row: Tensor) -> Statistics:
+    """Statistics of all columns from those of the masked ones. [X] -> [R, W]"""
+    certain = _certain(found.numbers.dtype, found.numbers.device)
+    numbers = found.numbers[logit_row].where(masked[..., None], certain)
+    return Statistics(numbers, found.argmax[logit_row].where(masked, 0))
 
 
 @remembered
 def _certain(dtype: torch.dtype, device: torch.device) -> Tensor:
+    """The numbers of a written column."""
     return torch.tensor([0, 0, 1, 1], dtype=dtype, device=device)
 
 
-def of_columns(rows: Tensor, place: Tensor | None, shape: tuple[int, ...]) -> Tensor:
-    """Logits of every column. -> [R, W, V]"""
-    return (rows if place is None else rows[place.flatten()]).view(*shape, -1)
+def of_columns(rows: Tensor, logit_row: Tensor | None, shape: tuple[int, ...]) -> Tensor:
+    """Logits of every column, from their rows [X, V]. -> [R, W, V]"""
+    return (rows if logit_row is None else rows[logit_row.flatten()]).view(*shape, -1)
 
 
-def probability(rows: Tensor, place: Tensor | None, found: Statistics, tokens: Tensor) -> Tensor:
-    """p of given tokens. [R, N, W] -> [R, N, W]"""
+def probability(rows: Tensor, logit_row: Tensor | None, found: Statistics, tokens: Tensor) -> Tensor:
+    """The probability of given tokens. [R, N, W] -> [R, N, W]"""
     if (found.numbers.device.type, found.numbers.dtype) in choice.FUSED:
         from infogain.kernels.columns_triton import probability as fused
 
-        return fused(rows, place, found.numbers, tokens)
-    logits = of_columns(rows, place, found.argmax.shape)
+        return fused(rows, logit_row, found.numbers, tokens)
+    logits = of_columns(rows, logit_row, found.argmax.shape)
     logit = logits.gather(-1, tokens.transpose(1, 2)).transpose(1, 2)
     return (at_least_float32(logit) - found.numbers[:, None, :, 0]).exp().clamp(max=1)  # rounding can rise above
 
 
 def draw(
     rows: Tensor,
-    place: Tensor | None,
+    logit_row: Tensor | None,
     found: Statistics,
     tau: float,
     u: Tensor,
@@ -140,28 +148,28 @@ def draw(
 ) -> Tensor:
     """Tokens from p^(1/τ), τ > 0, cut to the top-k and then the top-p; one for each u in [R, N, W].
 
-    They are the inverse of the cumulative distribution at u: one number per draw, where Gumbel noise would need one
-    per word of the vocabulary.
+    The cumulative distribution is inverted at u: one random number per draw, where Gumbel noise would need one per
+    token of the vocabulary.
     """
     if top_k is None and top_p is None and (found.numbers.device.type, found.numbers.dtype) in choice.FUSED:
         from infogain.kernels.columns_triton import draw as fused
 
-        return fused(rows, place, *found, tau, u)
-    x = at_least_float32(of_columns(rows, place, found.argmax.shape))
+        return fused(rows, logit_row, *found, tau, u)
+    x = at_least_float32(of_columns(rows, logit_row, found.argmax.shape))
     p = _cut(((x - x.amax(-1, keepdim=True)) / tau).softmax(-1), top_k, top_p)
     cdf = p.cumsum(-1)  # [R, W, V]
     total = cdf[..., -1:]
     # below `total`, so that rounding never reaches past the last possible token
     at = torch.minimum(u.transpose(1, 2).to(cdf) * total, total.nextafter(torch.zeros_like(total)))
     tokens = torch.searchsorted(cdf, at.contiguous(), right=True)  # [R, W, N]
-    tokens = tokens.clamp(max=cdf.shape[-1] - 1)  # matters for NaN only, which the loop reports one line later
+    tokens = tokens.clamp(max=cdf.shape[-1] - 1)  # matters only for NaN, which the loop reports afterwards
     # A parallel sum may dip in its last bits and let the search end on a token of probability 0.
     tokens = torch.where(p.gather(-1, tokens) > 0, tokens, found.argmax[..., None])
     return tokens.transpose(1, 2)
 
 
 def _cut(p: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """Zero all but the top k tokens, then all but the smallest set that holds probability top_p."""
+    """Set to 0 all but the top k tokens, then all but the smallest set that holds probability top_p."""
     if top_k is None and top_p is None:
         return p
     ranked, index = p.sort(dim=-1, descending=True, stable=True)

@@ -1,8 +1,8 @@
 """Statistics of logits in one pass, draws from them, and the probability of tokens.
 
-Logits are read in the precision they have and never copied; for a draw the cumulative distribution is inverted without
-being written down. `place` says which row of the logits a column has; unset: columns and rows are in the same order.
-`numbers` are those of `kernels.columns`.
+Logits are read in their own precision and never copied; a draw inverts the cumulative distribution without storing it.
+`logit_row` says which row of the logits belongs to a column; where it is None, columns and rows are in the same order.
+`numbers` are those of `kernels.columns.Statistics`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-READ = 1024  # words of the vocabulary that one program reads: one warp, which need not wait for others
+READ = 1024  # logits that one program reads: one warp, which need not wait for others
 FLAGS = 1024  # columns that are counted together
-WEIGH = 8192  # words that one program weighs for a draw
-TOKENS = 128  # whose probability one program looks up
+WEIGH = 8192  # logits that one program sums up for a draw
+TOKENS = 128  # tokens whose probability one program looks up
 
 
 @triton.jit
 def _read(logits, parts, args, words, mask_id, row_stride, BLOCK: tl.constexpr):
     """Read one block of one row: the largest logit m and where, the second, Σ e^(x−m) and Σ (x−m)·e^(x−m).
 
-    The mask is left out, and struck out in place.
+    The mask token is left out, and its logit becomes −inf in place.
     """
     row, part = tl.program_id(0), tl.program_id(1)
     count = tl.num_programs(1)
@@ -46,13 +46,13 @@ def _read(logits, parts, args, words, mask_id, row_stride, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _merge(parts, args, place, masked, numbers, argmax, count, COUNT: tl.constexpr, SPREAD: tl.constexpr):
-    """The blocks of one row become the statistics of one column; a column that is written is certain."""
+def _merge(parts, args, logit_row, masked, numbers, argmax, count, COUNT: tl.constexpr, SPREAD: tl.constexpr):
+    """Merge the blocks of one row into the statistics of one column; a written column is certain."""
     column = tl.program_id(0)
     row = column
     open_ = True
     if SPREAD:
-        row = tl.load(place + column).to(tl.int32)
+        row = tl.load(logit_row + column).to(tl.int32)
         open_ = tl.load(masked + column) != 0
     part = tl.arange(0, COUNT)
     there = part < count
@@ -78,11 +78,11 @@ def _merge(parts, args, place, masked, numbers, argmax, count, COUNT: tl.constex
 
 
 def statistics(
-    logits: Tensor, mask_id: int, shape: tuple[int, ...], place: Tensor | None = None, masked: Tensor | None = None
+    logits: Tensor, mask_id: int, shape: tuple[int, ...], logit_row: Tensor | None = None, masked: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Numbers [..., 4] and argmax of columns of this shape, as `kernels.columns` has them. [X, V]
+    """The fields of `kernels.columns.Statistics` for columns of this shape, from logits [X, V].
 
-    `place` and `masked`: which row of the logits each column has, if any; unset: all, in order.
+    `logit_row` and `masked` say which row of the logits each column has, if any; None: one for each, in order.
     """
     rows, words = logits.shape
     count = triton.cdiv(words, READ)
@@ -93,39 +93,40 @@ def statistics(
     if rows:
         _read[(rows, count)](logits, parts, args, words, mask_id, logits.stride(0), BLOCK=READ, num_warps=1)
         _merge[(argmax.numel(),)](
-            parts, args, args if place is None else place.contiguous(),
+            parts, args, args if logit_row is None else logit_row.contiguous(),
             args if masked is None else masked.contiguous(), numbers, argmax, count,
-            COUNT=triton.next_power_of_2(count), SPREAD=place is not None,
+            COUNT=triton.next_power_of_2(count), SPREAD=logit_row is not None,
         )  # fmt: skip
     return numbers, argmax
 
 
 @triton.jit
-def _number(masked, place, source, size, count, FLAGS: tl.constexpr):
-    """One program goes through all columns: there are few."""
+def _number(masked, logit_row, flat_index, size, count, FLAGS: tl.constexpr):
+    """Number the masked columns: one program goes through all columns, because there are few."""
     before = 0
     for start in range(0, size, FLAGS):
         column = start + tl.arange(0, FLAGS)
         flag = (tl.load(masked + column, mask=column < size, other=0) != 0).to(tl.int32)
         nth = before + tl.cumsum(flag, 0) - 1
-        tl.store(place + column, tl.maximum(nth, 0).to(tl.int64), mask=column < size)
-        tl.store(source + nth, column.to(tl.int64), mask=(flag != 0) & (nth < count))
+        tl.store(logit_row + column, tl.maximum(nth, 0).to(tl.int64), mask=column < size)
+        tl.store(flat_index + nth, column.to(tl.int64), mask=(flag != 0) & (nth < count))
         before += tl.sum(flag, 0)
 
 
-def number(masked: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Number the `count` masked columns [R, W]: the number of each, and the column of each number."""
+def number_masked(masked: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Number the `count` masked columns of [R, W]: the fields of `kernels.columns.MaskedColumns`. -> [R, W], [X]"""
     masked = masked.contiguous()
-    place = torch.empty(masked.shape, dtype=torch.int64, device=masked.device)
-    source = torch.empty(count, dtype=torch.int64, device=masked.device)
+    logit_row = torch.empty(masked.shape, dtype=torch.int64, device=masked.device)
+    flat_index = torch.empty(count, dtype=torch.int64, device=masked.device)
     if count:
-        _number[(1,)](masked, place, source, masked.numel(), count, FLAGS=FLAGS)
-    return place, source
+        _number[(1,)](masked, logit_row, flat_index, masked.numel(), count, FLAGS=FLAGS)
+    return logit_row, flat_index
 
 
 @triton.jit
-def _row(place, column, PLACED: tl.constexpr):
-    return tl.load(place + column) if PLACED else column.to(tl.int64)
+def _row(logit_row, column, PLACED: tl.constexpr):
+    """The row of the logits that belongs to a column."""
+    return tl.load(logit_row + column) if PLACED else column.to(tl.int64)
 
 
 @triton.jit
@@ -135,11 +136,11 @@ def _largest(numbers, column):
 
 
 @triton.jit
-def _weigh(logits, place, numbers, parts, size, row_stride, inverse, BLOCK: tl.constexpr, PLACED: tl.constexpr):
+def _weigh(logits, logit_row, numbers, parts, size, row_stride, inverse, BLOCK: tl.constexpr, PLACED: tl.constexpr):
     """The mass of one block of one column: Σ e^((x−top)/τ)."""
     column, part = tl.program_id(0), tl.program_id(1)
     word = part * BLOCK + tl.arange(0, BLOCK)
-    row = _row(place, column, PLACED)
+    row = _row(logit_row, column, PLACED)
     x = tl.load(logits + row * row_stride + word, mask=word < size, other=-float("inf")).to(tl.float32)
     mass = tl.sum(tl.exp((x - _largest(numbers, column)) * inverse), 0)
     tl.store(parts + column * tl.num_programs(1) + part, mass)
@@ -147,10 +148,10 @@ def _weigh(logits, place, numbers, parts, size, row_stride, inverse, BLOCK: tl.c
 
 @triton.jit
 def _find(
-    logits, place, numbers, argmax, parts, u, out, size, row_stride, inverse, count, width,
+    logits, logit_row, numbers, argmax, parts, u, out, size, row_stride, inverse, count, width,
     BLOCK: tl.constexpr, COUNT: tl.constexpr, PLACED: tl.constexpr,
 ):  # fmt: skip
-    """The first word at which the running mass exceeds u of the whole: first its block, then the word in it."""
+    """Find the first token at which the running mass exceeds u of the total: first its block, then the token in it."""
     column, n = tl.program_id(0), tl.program_id(1)
     spot = (column // width * tl.num_programs(1) + n) * width + column % width  # [R, N, W]
     part = tl.arange(0, COUNT)
@@ -160,7 +161,7 @@ def _find(
     chosen = tl.minimum(tl.sum(((tl.cumsum(mass, 0) <= aim) & (part < count)).to(tl.int32), 0), count - 1)
     before = tl.sum(tl.where(part < chosen, mass, 0.0), 0)
     word = chosen * BLOCK + tl.arange(0, BLOCK)
-    row = _row(place, column, PLACED)
+    row = _row(logit_row, column, PLACED)
     x = tl.load(logits + row * row_stride + word, mask=word < size, other=-float("inf")).to(tl.float32)
     e = tl.exp((x - _largest(numbers, column)) * inverse)
     found = tl.min(tl.where((tl.cumsum(e, 0) + before > aim) & (e > 0), word, 2147483647), 0)
@@ -170,16 +171,16 @@ def _find(
     tl.store(out + spot, tl.where(found < 0, likeliest, found.to(tl.int64)))
 
 
-def draw(logits: Tensor, place: Tensor | None, numbers: Tensor, argmax: Tensor, tau: float, u: Tensor) -> Tensor:
-    """Words from e^(x/τ), one for each u [R, N, W]; logits [X, V], place and argmax [R, W] -> [R, N, W]"""
+def draw(logits: Tensor, logit_row: Tensor | None, numbers: Tensor, argmax: Tensor, tau: float, u: Tensor) -> Tensor:
+    """Tokens drawn from e^(x/τ), one for each u [R, N, W]; logits [X, V], logit_row and argmax [R, W] -> [R, N, W]"""
     rows, n, width = u.shape
     size, stride = logits.shape[1], logits.stride(0)
     count = triton.cdiv(size, WEIGH)
     parts = torch.empty((rows * width, count), dtype=torch.float32, device=logits.device)
     out = torch.empty(u.shape, dtype=torch.int64, device=logits.device)
     if out.numel():
-        placed = place is not None
-        where = argmax if place is None else place.contiguous()
+        placed = logit_row is not None
+        where = argmax if logit_row is None else logit_row.contiguous()
         numbers = numbers.contiguous()
         _weigh[(rows * width, count)](
             logits, where, numbers, parts, size, stride, 1 / tau, BLOCK=WEIGH, PLACED=placed
@@ -193,27 +194,27 @@ def draw(logits: Tensor, place: Tensor | None, numbers: Tensor, argmax: Tensor, 
 
 @triton.jit
 def _look_up(
-    logits, place, numbers, tokens, out, size, row_stride, n, width, TOKENS: tl.constexpr, PLACED: tl.constexpr
+    logits, logit_row, numbers, tokens, out, size, row_stride, n, width, TOKENS: tl.constexpr, PLACED: tl.constexpr
 ):  # fmt: skip
-    """p of some tokens: e to the logit less the log-normaliser."""
+    """The probability of some tokens: e to the logit less the log-normaliser."""
     spot = tl.program_id(0) * TOKENS + tl.arange(0, TOKENS)
     real = spot < size
     column = tl.where(real, spot // (n * width) * width + spot % width, 0)
-    row = _row(place, column, PLACED)
+    row = _row(logit_row, column, PLACED)
     token = tl.load(tokens + spot, mask=real, other=0)
     x = tl.load(logits + row * row_stride + token, mask=real, other=0.0).to(tl.float32)
     p = tl.exp(x - tl.load(numbers + column * 4))
     tl.store(out + spot, tl.where(p > 1, 1.0, p), mask=real)  # rounding can rise above; NaN stays
 
 
-def probability(logits: Tensor, place: Tensor | None, numbers: Tensor, tokens: Tensor) -> Tensor:
-    """p of given tokens. [R, N, W] -> [R, N, W]"""
+def probability(logits: Tensor, logit_row: Tensor | None, numbers: Tensor, tokens: Tensor) -> Tensor:
+    """The probability of given tokens. [R, N, W] -> [R, N, W]"""
     tokens = tokens.contiguous()
     out = torch.empty(tokens.shape, dtype=torch.float32, device=logits.device)
     size = tokens.numel()
     if size:
         _look_up[(triton.cdiv(size, TOKENS),)](
-            logits, tokens if place is None else place.contiguous(), numbers.contiguous(), tokens, out, size,
-            logits.stride(0), *tokens.shape[1:], TOKENS=TOKENS, PLACED=place is not None,
+            logits, tokens if logit_row is None else logit_row.contiguous(), numbers.contiguous(), tokens, out, size,
+            logits.stride(0), *tokens.shape[1:], TOKENS=TOKENS, PLACED=logit_row is not None,
         )  # fmt: skip
     return out

@@ -20,7 +20,7 @@ from infogain.algorithm.canvas import Canvas
 from infogain.algorithm.marginals import Marginals, exclude_by_lane
 from infogain.device import current, together
 from infogain.errors import ContextError, InputError
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.loop.contexts import Contexts
 from infogain.loop.lane import Lane
 from infogain.loop.live import LiveLane, View, views
@@ -207,12 +207,12 @@ class Batch:
         tokens, masked, row = (together([getattr(d, name) for d in drafts]) for name in ("tokens", "masked", "row"))
         most = max([max(step.unfinished_per_attempt.values()) for step in going.values()])
         masks = [step.masks for step in going.values()]
-        spots = Spots(masked, sum(masks))
-        logits = self.model.at_masks(tokens, spots, self.contexts.context, row, most)
-        check_logits(logits, [spots.count, self.model.vocabulary.count])
+        masked_columns = MaskedColumns(masked, sum(masks))
+        logits = self.model.at_masks(tokens, masked_columns, self.contexts.context, row, most)
+        check_logits(logits, [masked_columns.count, self.model.vocabulary.count])
         self.contexts.calls += 1
         vocabularies = [(lane.vocabulary, count) for lane, count in zip(going, masks, strict=True)]
-        p = Marginals.at(spots, *exclude_by_lane(logits, vocabularies))
+        p = Marginals.at(masked_columns, *exclude_by_lane(logits, vocabularies))
         counts = [len(step.unfinished) for step in going.values()]
         return {lane: p[end - n : end] for lane, n, end in zip(going, counts, accumulate(counts), strict=True)}
 

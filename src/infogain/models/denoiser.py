@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from infogain.algorithm.canvas import Canvas
-from infogain.algorithm.marginals import Deferred
+from infogain.algorithm.marginals import LazyLogits
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import ContractError, InputError
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 
 
 class Context(Protocol):
@@ -98,16 +98,18 @@ class Denoiser(ABC):
         No context row is named by more than `most` candidates: known to the host, so that they can be packed.
         """
 
-    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
+    def at_masks(
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+    ) -> Tensor | LazyLogits:
         """`__call__` for the columns that are masked [M, W], in order: all that the loop looks at. -> [X, V]"""
         logits = self(tokens, context, row, most)
         check_logits(logits, [*tokens.shape, self.vocabulary.count])
-        return logits.flatten(0, 1)[spots.source]
+        return logits.flatten(0, 1)[masked_columns.flat_index]
 
 
 def check_logits(logits: Any, shape: Sequence[int]) -> None:
     """Make sure of what a model returned."""
-    if not isinstance(logits, Tensor | Deferred) or list(logits.shape) != list(shape):
+    if not isinstance(logits, Tensor | LazyLogits) or list(logits.shape) != list(shape):
         came = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
         raise ContractError(
             f"a model must return logits [rows, width, vocabulary], here {list(shape)}; it returned {came}."

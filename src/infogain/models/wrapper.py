@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from infogain.algorithm.canvas import Canvas
-from infogain.algorithm.marginals import Deferred
+from infogain.algorithm.marginals import LazyLogits
 from infogain.errors import ContractError
-from infogain.kernels import Spots
+from infogain.kernels import MaskedColumns
 from infogain.models.denoiser import Denoiser, Past, adapt, check_logits
 
 TWINS = ("__call__", "at_masks"), ("prefill", "append")  # two ways to ask for one thing
@@ -82,8 +82,10 @@ class Wrapper(Denoiser):
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
         return self.inner(tokens, context, row, most)
 
-    def at_masks(self, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor | Deferred:
-        return self.inner.at_masks(tokens, spots, context, row, most)
+    def at_masks(
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+    ) -> Tensor | LazyLogits:
+        return self.inner.at_masks(tokens, masked_columns, context, row, most)
 
 
 def _in_turn(cls: type[Wrapper]) -> list[list[type]]:
@@ -139,10 +141,12 @@ def _method(owner: type, wrapper: Any, name: str) -> Callable[..., Any]:
 
 
 def _masked_columns_of_all(owner: type) -> Callable[..., Tensor]:
-    def at_masks(self: Wrapper, tokens: Tensor, spots: Spots, context: Any, row: Tensor, most: int) -> Tensor:
+    def at_masks(
+        self: Wrapper, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+    ) -> Tensor:
         logits = _method(owner, self, "__call__")(tokens, context, row, most)
         check_logits(logits, [*tokens.shape, _words(logits, self)])
-        picked: Tensor = logits.flatten(0, 1)[spots.source]
+        picked: Tensor = logits.flatten(0, 1)[masked_columns.flat_index]
         return picked
 
     return at_masks
@@ -150,10 +154,10 @@ def _masked_columns_of_all(owner: type) -> Callable[..., Tensor]:
 
 def _all_columns_as_masked(owner: type) -> Callable[..., Tensor]:
     def __call__(self: Wrapper, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:  # noqa: N807
-        every = Spots(torch.ones_like(tokens, dtype=torch.bool), tokens.numel())
+        every = MaskedColumns(torch.ones_like(tokens, dtype=torch.bool), tokens.numel())
         logits = _method(owner, self, "at_masks")(tokens, every, context, row, most)
         check_logits(logits, [every.count, _words(logits, self)])
-        held: Tensor = logits.held() if isinstance(logits, Deferred) else logits
+        held: Tensor = logits.all() if isinstance(logits, LazyLogits) else logits
         return held.view(*tokens.shape, -1)
 
     return __call__
@@ -161,7 +165,7 @@ def _all_columns_as_masked(owner: type) -> Callable[..., Tensor]:
 
 def _words(logits: Any, wrapper: Wrapper) -> int:
     """How wide logits are: as they say, for a class around this one may be the one that changes the vocabulary."""
-    return logits.shape[-1] if isinstance(logits, Tensor | Deferred) else wrapper.vocabulary.count
+    return logits.shape[-1] if isinstance(logits, Tensor | LazyLogits) else wrapper.vocabulary.count
 
 
 def _whole_rows(owner: type) -> Callable[..., tuple[Any, Tensor]]:

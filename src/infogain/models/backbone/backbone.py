@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from infogain.algorithm.canvas import Canvas
-from infogain.algorithm.marginals import Deferred
+from infogain.algorithm.marginals import LazyLogits
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import upload
 from infogain.errors import OptionError, UnknownName
-from infogain.kernels import Keys, Spots
+from infogain.kernels import Keys, MaskedColumns
 from infogain.models.backbone.context import BackboneContext
 from infogain.models.backbone.eager import Windows
 from infogain.models.backbone.graphs import Engine, check_engine
@@ -159,12 +159,12 @@ class Backbone(Denoiser):
         return self._logits(self._run(tokens, context, row, most))
 
     def at_masks(
-        self, tokens: Tensor, spots: Spots, context: BackboneContext, row: Tensor, most: int
-    ) -> Tensor | Deferred:
-        x = self._run(tokens, context, row, most).flatten(0, 1)[spots.source]
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: BackboneContext, row: Tensor, most: int
+    ) -> Tensor | LazyLogits:
+        x = self._run(tokens, context, row, most).flatten(0, 1)[masked_columns.flat_index]
         words, head, room = self.vocabulary.count, self._logits, _roomy(len(x))
         limit = max(1, self.ceiling // (2 * self._size * words)) if self.ceiling is not None else room
-        return Deferred(x, head, words, limit) if len(x) > limit else head(x, min(room, limit))
+        return LazyLogits(x, head, words, limit) if len(x) > limit else head(x, min(room, limit))
 
     def _logits(self, x: Tensor, room: int | None = None) -> Tensor:
         words = self.vocabulary
