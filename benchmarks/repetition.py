@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import infogain
-from infogain.studies.methods import METHODS, TAU, VARIANTS, recipe
+from infogain.studies.methods import GREEDY, METHODS, TAU, VARIANTS, recipe
 from infogain.zoo import load_task
 
 DRAWS = 300
-LABELS = ("uniform", "entropy", "ar", "margin", "confidence (drawn)", "best-of-8", "lookum", "info-gain")
+LABELS = ("uniform", "ar", *GREEDY, "best-of-8", "lookum", "info-gain")
 SAMPLERS = {label: METHODS[label] for label in LABELS} | {"info-gain:validated": VARIANTS["info-gain (α 0)"]}
 COLOURS = {"right": "#9ecae1", "new": "#08519c"}
 WORDS = {"right": "true", "new": "true, each equation counted once"}
@@ -42,7 +42,7 @@ def measure(model: infogain.TextModel, sampler: dict[str, Any]) -> dict[str, Any
 def plot(found: dict[str, dict[str, Any]], path: Path) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure((8, 3.8), layout="constrained")
+    figure = Figure((8, 4.4), layout="constrained")
     axes = figure.subplots()
     for shift, key in ((-0.19, "right"), (0.19, "new")):
         places = [at + shift for at in range(len(found))]

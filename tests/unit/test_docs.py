@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import torch
 from tools.package_page import package_page
 
 import infogain
+from infogain.cli import main
 from infogain.models.backbone.backbone import Backbone, random_backbone
 from infogain.samplers import SAMPLERS
+from infogain.studies.methods import GREEDY
 from tests.laws.test_backbone import SPECS, canvas_of
 from tests.parity.checkpoints import write_checkpoint
 
@@ -65,7 +70,7 @@ def test_figures_of_repetition_are_those_that_were_measured() -> None:
     for name, row in found["samplers"].items():
         assert f"| {name} | {row['right']} | {row['new']} | {row['most_frequent']} |" in findings
     ahead, paper, lookum = (found["samplers"][name] for name in ("info-gain:validated", "info-gain", "lookum"))
-    greedy = [found["samplers"][name] for name in ("entropy", "margin", "confidence (drawn)")]
+    greedy = [found["samplers"][name] for name in GREEDY]
     for line, key in (("quality", "right"), ("diversity", "new")):
         best = max(row[key] for row in greedy)
         shown = [f"{100 * count / found['draws']:.0f} %" for count in (ahead[key], best)]
@@ -73,6 +78,7 @@ def test_figures_of_repetition_are_those_that_were_measured() -> None:
     assert f"{100 * paper['right'] / 300:.0f} % true and {100 * paper['new'] / 300:.0f} % different" in readme
     assert ahead["right"] > 2 * ahead["new"], "more than half of the right draws repeat an earlier one"
     assert lookum["new"] == max(row["new"] for row in found["samplers"].values())
+    assert f"the most different ones, {100 * lookum['new'] / 300:.0f} %" in readme
 
 
 def test_the_readme_has_the_time_of_a_step_that_was_measured() -> None:
@@ -87,6 +93,28 @@ def test_the_rows_of_a_table_have_equally_many_cells(page: Path) -> None:
     for above, below in pairwise(lines):
         if above.startswith("|") and below.startswith("|"):
             assert len(re.findall(r"(?<!\\)\|", above)) == len(re.findall(r"(?<!\\)\|", below)), below
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of every line in a block that calls `infogain`, up to its comment or where its output goes."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    lines = [line.split(" > ")[0] for line in "".join(blocks).splitlines() if line.startswith("infogain ")]
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+def test_commands_are_known_with_all_their_options(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(click.Path, "convert", lambda self, value, *context: value)  # files need not be there
+    above = click.Context(main)
+    for _, name, *rest in commands(page):
+        command = main.get_command(above, name)
+        assert command is not None, name
+        with suppress(click.exceptions.Exit):  # `recipe --list` is done once it is parsed
+            command.make_context(name, rest, parent=above)  # raises where an option is not known
+
+
+def test_the_readme_lists_eight_commands() -> None:
+    assert len(commands(ROOT / "README.md")) == 8
 
 
 def test_the_sampler_guide_runs() -> None:
