@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from infogain.bench.page import build as build_speed
-from infogain.studies.page import build as build_results
+from infogain.bench.speed_page import build as build_speed
+from infogain.studies.results_page import build as build_results
 
 ROOT = Path(__file__).parent.parent
 RESULTS, SPEED = ROOT / "docs" / "results.md", ROOT / "docs" / "speed.md"

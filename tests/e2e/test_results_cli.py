@@ -15,8 +15,9 @@ from rich.cells import cell_len
 import infogain.cli.reproduce as command
 from infogain.cli.results import NARROW
 from infogain.evals.evaluate import evaluate
+from infogain.evals.listing import listing
 from infogain.evals.runs import Run, list_runs
-from infogain.evals.tables import as_markdown, listing
+from infogain.report.tables import as_markdown
 from tests.e2e.test_cli import ok, refused, run
 from tests.parity.checkpoints import write_checkpoint
 

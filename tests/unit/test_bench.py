@@ -17,17 +17,17 @@ from torch import Tensor
 import infogain
 from infogain import InputError, OptionError, UnknownName
 from infogain.algorithm.canvas import Canvas
-from infogain.bench import Bench, Case, grid, load_suite, measure, report
+from infogain.bench import Bench, Case, grid, load_suite, measure, records
 from infogain.bench.__main__ import main as program
-from infogain.bench.alone import forward_alone
-from infogain.bench.bypass import ForcedBypass
 from infogain.bench.cases import CANVAS, named
+from infogain.bench.forced_bypass import ForcedBypass
+from infogain.bench.forward_alone import forward_alone
 from infogain.bench.limits import columns_in_balance, operations
 from infogain.bench.measure import build, make_canvas, play
-from infogain.bench.page import MARK
-from infogain.bench.page import build as build_page
-from infogain.bench.plot import draw
+from infogain.bench.picture import draw
 from infogain.bench.shapes import SHAPES, make_transformer, random_transformer
+from infogain.bench.speed_page import MARK
+from infogain.bench.speed_page import build as build_page
 from infogain.bench.suites import TRAINED_BYPASS
 from infogain.bench.timed import Log, Timed
 from infogain.cli import main
@@ -252,7 +252,7 @@ def test_mistakes_are_told(bench: Bench, tmp_path: Path, monkeypatch: pytest.Mon
         Bench("cpu").run(CASE)
     (tmp_path / "other.json").write_text("[]")
     with pytest.raises(InputError, match="is none"):
-        report.load(tmp_path / "other.json")
+        records.load(tmp_path / "other.json")
 
 
 def test_a_checkpoint_is_timed_too(bench: Bench, tmp_path: Path) -> None:
@@ -265,12 +265,12 @@ def test_a_checkpoint_is_timed_too(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_a_report_says_what_ran_and_what_is_not_to_be_trusted(numbers: dict[str, Any]) -> None:
-    found = report.record(
+    found = records.record(
         {"a": numbers, "b": {**numbers, "ms_per_step": 9 * numbers["median_ms_per_step"]}}, {}, None, CPU
     )
-    assert "thread" in report.heading(found)
-    assert "shape tiny, k 1, block 8, batch 1, context 24, length 16" in report.heading(found)
-    assert [line.split(":")[0] for line in report.warnings(found) if line.startswith("b")] == ["b"]
+    assert "thread" in records.heading(found)
+    assert "shape tiny, k 1, block 8, batch 1, context 24, length 16" in records.heading(found)
+    assert [line.split(":")[0] for line in records.warnings(found) if line.startswith("b")] == ["b"]
 
 
 def test_a_case_that_does_not_fit_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,8 +291,8 @@ def test_the_page_is_what_the_numbers_say(tmp_path: Path, numbers: dict[str, Any
     text = page.read_text(encoding="utf-8")
     assert build_page(text, ROOT / "benchmarks" / "results") == text
     assert "No results are here yet" in build_page(MARK, tmp_path)
-    found = report.record({"greedy": numbers}, {"other": "no room"}, "judged", CPU)
-    report.save(found, tmp_path / "bench-cpu.json")
+    found = records.record({"greedy": numbers}, {"other": "no room"}, "judged", CPU)
+    records.save(found, tmp_path / "bench-cpu.json")
     made = build_page(f"Words.\n{MARK}stale", tmp_path)
     assert made.startswith("Words.\n")
     assert "stale" not in made
@@ -310,7 +310,7 @@ def test_it_runs_with_torch_alone(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", words, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "info-gain, uncached" in done.stdout
-    assert json.loads((tmp_path / report.FILE).read_text())["cases"]["info-gain, uncached"]["tokens"] == 8
+    assert json.loads((tmp_path / records.FILE).read_text())["cases"]["info-gain, uncached"]["tokens"] == 8
 
 
 def test_the_program_says_what_it_left_out(
@@ -323,7 +323,7 @@ def test_the_program_says_what_it_left_out(
     with pytest.raises(InputError, match="add --overwrite"):
         program(flags)
     program([*flags, "--overwrite"])
-    assert set(json.loads((tmp_path / report.FILE).read_text())["skipped"]) == {"greedy, wide", "info-gain, wide"}
+    assert set(json.loads((tmp_path / records.FILE).read_text())["skipped"]) == {"greedy, wide", "info-gain, wide"}
     program(["--compare", *[str(write_record(tmp_path / name, 1.0)) for name in "ab"]])
     assert "1.000" in capsys.readouterr().out
 

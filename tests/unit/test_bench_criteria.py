@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infogain import InputError
-from infogain.bench import SUITES, load_suite, report
+from infogain.bench import SUITES, load_suite, records
 from infogain.bench.cases import CANVAS
 from infogain.bench.criteria import CRITERIA, allocations, verdict
 
@@ -37,9 +37,9 @@ def hand_made(**changed: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_verdict_follows_from_the_numbers() -> None:
-    assert {row[-1] for row in report.criteria(hand_made()).rows} == {"yes"}
-    assert len(CRITERIA) == len(report.criteria({}).rows)
-    assert {row[-1] for row in report.criteria({}).rows} == {"–"}
+    assert {row[-1] for row in records.criteria(hand_made()).rows} == {"yes"}
+    assert len(CRITERIA) == len(records.criteria({}).rows)
+    assert {row[-1] for row in records.criteria({}).rows} == {"–"}
     worse: dict[str, dict[str, Any]] = {
         "info-gain": {"ms_per_step": 6.3},
         "info-gain, n=32": {"peak_bytes": 1180},
@@ -62,15 +62,15 @@ def test_the_verdict_follows_from_the_numbers() -> None:
 def test_a_comparison_marks_what_changed() -> None:
     old = {"cases": {"a": {"ms_per_step": 10.0, "tokens_per_s": 100.0, "kv_bytes": None}, "gone": {}}}
     new = {"cases": {"a": {"ms_per_step": 12.0, "tokens_per_s": 104.0, "kv_bytes": 5}}}
-    assert report.compare(old, new).rows == [
+    assert records.compare(old, new).rows == [
         ["a", "ms per step", "10", "12", "1.200", "worse"],
         ["a", "tokens per s", "100", "104", "1.040", ""],
     ]
-    assert report.compare(new, old).rows[0][-1] == "better"
+    assert records.compare(new, old).rows[0][-1] == "better"
     with pytest.raises(InputError, match="no case in common"):
-        report.compare(old, {"cases": {}})
+        records.compare(old, {"cases": {}})
     counted = {"kind": "cpu", "cases": {"a": {"ms_per_step": 10.0, "calls": 32}}}
-    rows = report.compare(counted, {"kind": "cpu", "cases": {"a": {"ms_per_step": 12.0, "calls": 33}}}).rows
+    rows = records.compare(counted, {"kind": "cpu", "cases": {"a": {"ms_per_step": 12.0, "calls": 33}}}).rows
     assert [row[-1] for row in rows] == ["worse", ""]  # a count has no noise, times on a CPU have much
 
 

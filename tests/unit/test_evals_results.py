@@ -15,10 +15,12 @@ from infogain.cli.results import changes, verdicts
 from infogain.errors import InputError
 from infogain.evals.compare import compare, differences, unfinished
 from infogain.evals.intervals import paired_bootstrap
-from infogain.evals.page import ROOM, in_order, run_page, table_page
+from infogain.evals.listing import listing
+from infogain.evals.reproduced_table import table_page
+from infogain.evals.run_page import ROOM, in_order, run_page
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
-from infogain.evals.tables import FORMATS, Table, as_html, as_latex, as_markdown, listing
+from infogain.report.tables import FORMATS, Table, as_latex, as_markdown
 from infogain.samplers import make
 
 HOSTILE = (
@@ -227,7 +229,7 @@ def test_hostile_texts_stay_texts_on_a_page(tmp_path: Path) -> None:
     assert_fetches_nothing(page)
     assert [tag for tag, _ in read(page).tags] == [tag for tag, _ in read(plain).tags]
     assert read(page).texts.count(HOSTILE) >= 4
-    assert_fetches_nothing(table_page(HOSTILE, HOSTILE, as_html(Table([HOSTILE], [[HOSTILE]])), [HOSTILE]))
+    assert_fetches_nothing(table_page(HOSTILE, HOSTILE, Table([HOSTILE], [[HOSTILE]]), [HOSTILE]))
 
 
 def test_a_page_plays_the_traces_it_has_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +250,7 @@ def test_a_page_plays_the_traces_it_has_room_for(tmp_path: Path, monkeypatch: py
     assert [json.loads(viewer)["runs"][0]["title"] for viewer in viewers] == ["1", "2"]
     size = (run.folder / "traces" / "1.jsonl").stat().st_size
     assert size < ROOM
-    monkeypatch.setattr("infogain.evals.page.ROOM", size)
+    monkeypatch.setattr("infogain.evals.run_page.ROOM", size)
     small = run_page(run, lines)
     assert small.count("<template>") == 1
     assert f"infogain view {run.folder / 'traces' / '2.jsonl'} --open" in small

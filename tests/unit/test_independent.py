@@ -12,13 +12,13 @@ import pytest
 from infogain import samplers
 from infogain.evals.intervals import Interval
 from infogain.options import Plain
-from infogain.studies.base import all_above_zero, beats, leaders
+from infogain.studies.abstract_study import all_above_zero, beats, leaders
 from infogain.studies.cell import Cell, Row
 from infogain.studies.demo import LABELS, DemoStudy
 from infogain.studies.independent import opening, openings, paired, saved_entropy, units, with_intervals
 from infogain.studies.methods import METHODS, VARIANTS, method_cell, recipe
-from infogain.studies.page import verdict
-from infogain.studies.report import checks
+from infogain.studies.report_page import page, section
+from infogain.studies.results_page import verdicts
 from infogain.studies.samplers import average, by_task, difference
 
 COUNT = 20
@@ -152,15 +152,17 @@ def test_a_difference_within_its_interval_is_not_decided() -> None:
     assert all_above_zero([paired(better, worse)]) is True
 
 
-def test_the_pages_have_a_list_for_what_is_not_decided() -> None:
+def test_the_pages_have_a_list_for_what_is_not_decided(tmp_path: Path) -> None:
     found = [("holds", True, "a"), ("fails", False, "b"), ("open", None, "+0.1 [−0.1, +0.3]")]
-    lists = verdict([{"study": "samplers", "checks": found}])
+    lists = verdicts([{"study": "samplers", "checks": found}])
     for (claim, _, _), title, text in zip(found, ("reproduces", "does not", "is not decided"), lists, strict=True):
         assert text.startswith(f"## What {title}")
         assert claim in text
         assert text.count("[samplers]") == 1
-    assert '<td class="open">not decided</td>' in checks(found)
-    assert verdict([])[2].endswith("Nothing.\n")
+    told = dict.fromkeys(("title", "source", "claim"), "t") | {"study": "s", "points": 1, "expected": 1}
+    shown = page("t", "a", [section({**told, "summary": [], "checks": found, "tables": []}, tmp_path)])
+    assert '<td class="open">not decided</td>' in shown
+    assert verdicts([])[2].endswith("Nothing.\n")
 
 
 def test_a_difference_too_small_to_be_shown_is_not_decided() -> None:

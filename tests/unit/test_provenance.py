@@ -15,7 +15,7 @@ import torch
 
 import infogain
 from infogain import Canvas, Trace
-from infogain.evals.page import run_page
+from infogain.evals.run_page import run_page
 from infogain.evals.runs import Run, list_runs
 from infogain.models.backbone.backbone import CACHES, random_backbone
 from infogain.models.toys import TOYS, load_toy, random_joint

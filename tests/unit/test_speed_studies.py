@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infogain.evals import numbers
+from infogain.evals import means
 from infogain.studies import STUDIES
 from infogain.studies.cell import Row
 from infogain.studies.overhead import AT_RATE, BYPASS, GREEDY_PART, OFF, SWEEP, bypass_rate
@@ -91,5 +91,5 @@ def test_what_follows_is_timed_at_the_rate_that_was_found() -> None:
 
 
 def test_a_line_is_fitted_by_least_squares() -> None:
-    assert numbers.line([0, 1, 2], [1, 3, 5]) == (1, 2)
-    assert numbers.line([0, 0, 1, 1], [0, 2, 4, 6]) == pytest.approx((1, 4))
+    assert means.line([0, 1, 2], [1, 3, 5]) == (1, 2)
+    assert means.line([0, 0, 1, 1], [0, 2, 4, 6]) == pytest.approx((1, 4))

@@ -17,22 +17,22 @@ from click.testing import CliRunner
 import infogain
 from infogain import InputError, UnknownName, samplers
 from infogain.cli import main
-from infogain.evals import numbers
+from infogain.evals import means
 from infogain.evals.intervals import Interval, average, share_interval, wilson
 from infogain.options import plain
-from infogain.studies import STUDIES, load_study, work
+from infogain.studies import STUDIES, load_study, run_cells
 from infogain.studies.cell import FIGURE, Cell
+from infogain.studies.cell_observer import join_paths
 from infogain.studies.decoding import batches, lines, run_cell
 from infogain.studies.estimate import seconds
 from infogain.studies.methods import METHODS, method_cell, recipe
 from infogain.studies.names import ORDER
-from infogain.studies.output import save
-from infogain.studies.page import build
-from infogain.studies.report import save_report
+from infogain.studies.report_page import save_report
+from infogain.studies.results_page import build
 from infogain.studies.run import main as run_program
 from infogain.studies.store import Store
+from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
-from infogain.studies.watch import join_paths
 from infogain.zoo.folder import save_model
 from infogain.zoo.tasks import TASKS
 from infogain.zoo.trainer import Settings, Trainer
@@ -96,7 +96,8 @@ def test_a_study_leaves_its_files(out: Path, folder: Path, name: str) -> None:
 
 def test_the_report_holds_every_study_and_fetches_nothing(out: Path, folder: Path) -> None:
     page = (out / "report.html").read_text()
-    assert "http" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "default-src 'none'" in page
     assert page.count("<figure>") == len(STUDIES)
     assert all(f'<h2 id="{name}">' in page for name in STUDIES)
     assert 'class="infogain-viewer"' in page
@@ -104,7 +105,7 @@ def test_the_report_holds_every_study_and_fetches_nothing(out: Path, folder: Pat
 
 
 def test_a_second_run_decodes_nothing(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "run_cell", lambda *_: pytest.fail("decoded again"))
+    monkeypatch.setattr(run_cells, "run_cell", lambda *_: pytest.fail("decoded again"))
     before = (out / "cells.jsonl").read_text()
     run_program(["--model", str(folder), "--out", str(out), "--size", "small", "--device", "cpu"])
     assert (out / "cells.jsonl").read_text() == before
@@ -149,7 +150,7 @@ def test_ctrl_c_says_how_many_cells_are_kept(folder: Path, tmp_path: Path, monke
         done.append(cell)
         return run_cell(subject, cell)
 
-    monkeypatch.setattr(work, "run_cell", breaks)
+    monkeypatch.setattr(run_cells, "run_cell", breaks)
     flags = ["study", "oneway", "-m", str(folder), "--out", str(tmp_path), "--size", "small", "--device", "cpu"]
     stopped = CliRunner().invoke(main, flags)
     assert stopped.exit_code == 130
@@ -160,7 +161,7 @@ def test_ctrl_c_says_how_many_cells_are_kept(folder: Path, tmp_path: Path, monke
 def test_workers_change_nothing(folder: Path, tmp_path: Path) -> None:
     subject, todo = Subject(folder, "cpu"), {"a": CELL, "b": replace(CELL, keep=("time",))}
     for name, workers in (("alone", 1), ("two", 2)):
-        work.do(todo, subject, Store(tmp_path / name), lambda *_: None, workers)
+        run_cells.do(todo, subject, Store(tmp_path / name), lambda *_: None, workers)
     alone, two = (Store(tmp_path / name).numbers("a") for name in ("alone", "two"))
     assert alone["hits"] == two["hits"]
     assert alone["entropy"] == pytest.approx(two["entropy"])
@@ -243,8 +244,8 @@ def test_an_interval_is_over_problems() -> None:
     assert wilson(0.5, 100) == pytest.approx((0.5, 0.4038, 0.5962), abs=1e-3)
     assert share_interval([1.0] * 50, 250)[1:] == pytest.approx((0.915, 1.0), abs=1e-3)
     assert average([Interval(0.5, 0.2, 0.6), Interval(0.7, 0.3, 0.9)]) == pytest.approx((0.6, 0.35, 0.7118), abs=1e-3)
-    assert numbers.pearson([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
-    assert math.isnan(numbers.pearson([1, 1], [0, 1]))
+    assert means.pearson([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert math.isnan(means.pearson([1, 1], [0, 1]))
 
 
 def test_paths_of_batches_are_averaged() -> None:
@@ -318,7 +319,7 @@ def test_without_matplotlib_there_is_no_figure(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     subject, study = Subject(folder, "cpu"), STUDIES["beam"]
-    rows = work.finished(study.points("small"), subject, Store(out))
+    rows = run_cells.finished(study.points("small"), subject, Store(out))
     assert [path.suffix for path in save(study, rows, "small", subject, tmp_path)] == [".json", ".csv"]
     save(study, [], "small", subject, tmp_path)
     assert "0 of 4 points so far" in save_report(tmp_path).read_text()

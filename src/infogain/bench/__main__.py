@@ -7,25 +7,26 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from infogain.bench import report
+from infogain.bench import records
 from infogain.bench.cases import ENGINE
 from infogain.bench.measure import Bench
+from infogain.bench.run_cases import run_cases
 from infogain.bench.suites import SUITES, load_suite
-from infogain.bench.work import run_cases
 from infogain.errors import InfoGainError, InputError
 from infogain.models.backbone.graphs import ENGINES
+from infogain.report.tables import as_text
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = read_arguments(arguments)
     if options.compare:
-        print(report.as_text(report.compare(*map(report.load, options.compare))))
+        print(as_text(records.compare(*map(records.load, options.compare))))
         return
     cases = load_suite(options.suite, options.engine)
     if options.only:
         cases = {name: case for name, case in cases.items() if any(word in name for word in options.only)}
-    if options.out and (options.out / report.FILE).exists() and not options.overwrite:
-        raise InputError(f"{options.out / report.FILE} exists. Name another folder, or add --overwrite.")
+    if options.out and (options.out / records.FILE).exists() and not options.overwrite:
+        raise InputError(f"{options.out / records.FILE} exists. Name another folder, or add --overwrite.")
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
     bench, began = Bench(options.device), time.perf_counter()
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     found = run_cases(bench, cases, options.suite, options.out, tell)
     if found["cases"]:
-        print(report.heading(found), *map(report.as_text, report.tables(found)), *report.warnings(found), sep="\n\n")
+        print(records.heading(found), *map(as_text, records.tables(found)), *records.warnings(found), sep="\n\n")
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -46,7 +47,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m infogain.bench", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument("--suite", choices=SUITES, default="quick")
-    parser.add_argument("--out", type=Path, help=f"folder for {report.FILE}")
+    parser.add_argument("--out", type=Path, help=f"folder for {records.FILE}")
     parser.add_argument("--overwrite", action="store_true", help="replace results that are there")
     parser.add_argument("--device", help="cpu or cuda; unset: the GPU where there is one")
     engines = (ENGINE, *ENGINES)

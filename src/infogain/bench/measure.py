@@ -10,13 +10,13 @@ from pathlib import Path
 import torch
 
 from infogain.algorithm.canvas import Canvas
-from infogain.bench import memory
-from infogain.bench.alone import forward_alone
+from infogain.bench import device_memory
 from infogain.bench.cases import CANVAS, ENGINE, Case
 from infogain.bench.clock import synchronize
+from infogain.bench.forward_alone import forward_alone
 from infogain.bench.limits import measure_limits
-from infogain.bench.numbers import summarize
 from infogain.bench.shapes import make_transformer
+from infogain.bench.summarize import summarize
 from infogain.bench.timed import Log, Timed
 from infogain.bench.uncached import whole_canvas
 from infogain.decode import decode
@@ -60,7 +60,7 @@ class Bench:
         try:
             return self._run(case, say)
         except RuntimeError as error:
-            if not memory.is_lack(error):
+            if not device_memory.is_lack(error):
                 raise
             raise InputError(
                 f"a case must fit the memory; {case.label} does not. Use a smaller batch, context or N."
@@ -71,9 +71,9 @@ class Bench:
         model, canvas = build(case, transformer), make_canvas(case, transformer)
         say("warming up")
         first = play(model, canvas, case)
-        memory.reset(model.device)
+        device_memory.reset(model.device)
         play(model, canvas, case)  # with an empty pool: the peak is its own, and later ones ask for no memory
-        used = memory.read(model.device)
+        used = device_memory.read(model.device)
         say("decoding")
         logs = [play_steadily(model, canvas, case, seed) for seed in range(1, 1 + self.decodes)]
         say("the forward alone")
@@ -105,7 +105,7 @@ class Bench:
         engine_for(device, None if case.engine == ENGINE else case.engine)  # a recording without CUDA is none
         if self._transformer is None or self._shape != (case.shape, device):
             self._transformer = self._shape = None
-            memory.clear(self.device)
+            device_memory.clear(self.device)
             say("making the model")
             self._transformer = make_transformer(case.shape, device)
             say("measuring the limits")
@@ -137,7 +137,7 @@ def make_canvas(case: Case, transformer: Transformer) -> Canvas:
 def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
     """One decode, and what it took. With a seed of its own it finds no noise that is kept from another."""
     model.log = log = Log()
-    recipe, asked = case.recipe, memory.calls(model.device)
+    recipe, asked = case.recipe, device_memory.calls(model.device)
 
     def observe(event: StepEvent) -> None:
         log.step(event)
@@ -148,7 +148,7 @@ def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
     def stop() -> None:
         synchronize(model.device)
         log.seconds = time.perf_counter() - log.begun
-        log.allocations = memory.calls(model.device) - asked
+        log.allocations = device_memory.calls(model.device) - asked
 
     synchronize(model.device)
     log.begin()

@@ -12,18 +12,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
 from rich.table import Table
 
-from infogain.bench import SUITES, Bench, Case, grid, load_suite, report
+from infogain.bench import SUITES, Bench, Case, grid, load_suite, records
 from infogain.bench.cases import ENGINE, named
-from infogain.bench.plot import FILE as PICTURE
-from infogain.bench.plot import draw
+from infogain.bench.picture import FILE as PICTURE
+from infogain.bench.picture import draw
+from infogain.bench.run_cases import Tell, run_cases
 from infogain.bench.shapes import SHAPES
-from infogain.bench.work import Tell, run_cases
 from infogain.cli.interrupt import on_interrupt
 from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, check_file, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.errors import InputError
+from infogain.report import tables
 
 
 class Several(click.ParamType[tuple[Any, ...]]):
@@ -64,7 +65,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--engine", type=Several(str), help="eager or graphs; unset: graphs on a GPU, eager elsewhere")
 @click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
 @click.option("--decodes", type=click.IntRange(min=1), default=2, show_default=True, help="that are timed, per case")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help=f"folder for {report.FILE}, {PICTURE}")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help=f"folder for {records.FILE}, {PICTURE}")
 @click.option("--profile", type=click.Path(dir_okay=False, path_type=Path), help="trace a few steps of the first case")
 @click.option("--compare", type=EXISTING, nargs=2, metavar="OLD NEW", help="show what changed between two results")
 @OVERWRITE
@@ -98,12 +99,12 @@ def bench(
     given = {"suite": suite, "out": out, "profile": profile, "device": device, **flags}
     if compare:
         alone("--compare", given)
-        console.print(as_table(report.compare(*map(report.load, compare))))
+        console.print(as_table(records.compare(*map(records.load, compare))))
         return
     if profile:
         alone("--profile", {"out": out})
     cases = chosen(suite, flags)
-    make_folder(out, (report.FILE, PICTURE), overwrite)
+    make_folder(out, (records.FILE, PICTURE), overwrite)
     runner = Bench(device, decodes)
     if profile:
         check_file(profile, overwrite)
@@ -114,12 +115,12 @@ def bench(
         found = run_cases(runner, cases, suite, out, tell)
     show(console, found)
     if out:
-        made = [report.FILE, *([PICTURE] if found["cases"] and draw(found["cases"], out / PICTURE) else [])]
+        made = [records.FILE, *([PICTURE] if found["cases"] and draw(found["cases"], out / PICTURE) else [])]
         console.print(f"→ {', '.join(str(out / name) for name in made)}", soft_wrap=True)
 
 
 def kept(out: Path | None) -> str:
-    return f"Kept: the cases that were done, in {out / report.FILE}." if out and (out / report.FILE).exists() else ""
+    return f"Kept: the cases that were done, in {out / records.FILE}." if out and (out / records.FILE).exists() else ""
 
 
 def chosen(suite: str | None, flags: dict[str, Any]) -> dict[str, Case]:
@@ -150,16 +151,16 @@ def show(console: Console, found: dict[str, Any]) -> None:
     for reason, names in reasons.items():
         console.print(f"skipped: {'; '.join(names)}. {reason}", soft_wrap=True)
     if found["cases"]:
-        console.print(report.heading(found), "", sep="\n", soft_wrap=True)
-    for table in report.tables(found):
+        console.print(records.heading(found), "", sep="\n", soft_wrap=True)
+    for table in records.tables(found):
         console.print(as_table(table), "", sep="\n")
-    for line in report.warnings(found):
+    for line in records.warnings(found):
         console.print(line, soft_wrap=True)
     if any(numbers["peak_bytes"] is None for numbers in found["cases"].values()):
         console.print("peak memory is counted on a GPU only.")
 
 
-def as_table(found: report.Table) -> Table:
+def as_table(found: tables.Table) -> Table:
     table = plain_table()
     for i, title in enumerate(found.columns):
         table.add_column(title, justify="right" if i else "left", overflow="fold")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -20,12 +20,12 @@ from infogain.cli.layout import plain_table
 from infogain.cli.output import OVERWRITE, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
-from infogain.studies.base import Grid
+from infogain.report.tables import Table as StudyTable
 from infogain.studies.cell import Row
 from infogain.studies.decoding import run_cell
 from infogain.studies.demo import DemoStudy
-from infogain.studies.output import FORMATS, as_text, describe, draw, save_csv
-from infogain.studies.report import FILE, about, duel_section, page, provenances, section
+from infogain.studies.report_page import FILE, about, page, provenances, section, viewer_section
+from infogain.studies.study_files import FORMATS, as_text, describe, draw, save_csv
 from infogain.studies.subject import Subject
 from infogain.zoo.tasks import load_task
 
@@ -112,7 +112,7 @@ def _decode(console: Console, study: DemoStudy, subject: Subject) -> list[Row]:
     return rows
 
 
-def _table(grid: Grid) -> Table:
+def _table(grid: StudyTable) -> Table:
     shown = plain_table()
     for i, name in enumerate(grid.columns):
         shown.add_column(name, justify="right" if i else "left", no_wrap=True, min_width=WIDTHS.get(name))
@@ -129,9 +129,8 @@ def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: Duel, out
     drawn = draw(study, rows, out)
     report, as_json, as_csv = out / FILE, *(out / name for name in NUMBERS)
     viewer = view.fragment(played.traces, subject.zoo[1].word)
-    tables = section(record, out)
-    reading = f"{tables.body}\n<p>{html.escape(READING)}</p>"
-    sections = [duel_section(PLAYED, viewer, played.verdicts), tables._replace(body=reading)]
+    tables = replace(section(record, out), reading=READING)
+    sections = [viewer_section(PLAYED, viewer, played.verdicts), tables]
     title = "Decoding a small masked diffusion model"
     report.write_text(page(title, about([record]), sections, provenances([record])), encoding="utf-8")
     as_json.write_text(as_text(record), encoding="utf-8")

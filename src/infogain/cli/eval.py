@@ -18,9 +18,9 @@ from infogain.cli.texts import masks
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.evaluate import Plan, check, evaluate, is_whole, prepare
 from infogain.evals.fingerprint import describe
+from infogain.evals.listing import listing
 from infogain.evals.protocol import STYLES
 from infogain.evals.runs import Run
-from infogain.evals.tables import listing
 from infogain.evals.task import Task
 from infogain.evals.tasks import TASKS, load_task
 from infogain.options import Plain

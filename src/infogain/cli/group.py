@@ -14,7 +14,7 @@ import click
 from click.exceptions import Exit
 
 from infogain import startup
-from infogain.bench.memory import is_lack
+from infogain.bench.device_memory import is_lack
 from infogain.cli.flags import dashed
 from infogain.cli.interrupt import on_interrupt
 from infogain.cli.prompt_input import is_text

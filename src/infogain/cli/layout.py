@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from infogain.evals import tables
+from infogain.report import tables
 
 MEANINGS = {  # of words and signs that several commands print
     "H̃": "sum of the tokens' entropies, each as it was written, in nats",
@@ -61,9 +61,4 @@ def in_parts(table: tables.Table, width: int) -> list[Table]:
         if len(parts[-1]) > 1 and sum(widths[j] + 1 for j in parts[-1]) + widths[i] > width:
             parts.append([0])
         parts[-1].append(i)
-    return [in_terminal(_part(table, part)) for part in parts]
-
-
-def _part(table: tables.Table, columns: list[int]) -> tables.Table:
-    head, *rows = ([row[i] for i in columns] for row in (table.columns, *table.rows))
-    return tables.Table(head, rows, sum(i < table.words for i in columns))
+    return [in_terminal(table.part(part)) for part in parts]

@@ -18,15 +18,15 @@ from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal, say
 from infogain.cli.texts import masks
 from infogain.errors import InputError
-from infogain.evals.beside import notes, save, table_of
 from infogain.evals.evaluate import Plan, check, evaluate
 from infogain.evals.fingerprint import describe
-from infogain.evals.paper import load_table
-from infogain.evals.reproduce import Cell, Setting, plan_table, record
+from infogain.evals.reproduce import PlannedCell, Setting, plan_table, record
+from infogain.evals.reproduced_table import notes, save, table_of
 from infogain.evals.tasks import load_task
 from infogain.load import ZOO
 from infogain.loop.batch import Observer
 from infogain.loop.step import StepEvent
+from infogain.report.paper import load_table
 from infogain.samplers import PC, LookAhead
 from infogain.text.alphabet import Alphabet
 from infogain.text.tokenizer import TextModel
@@ -103,7 +103,9 @@ def reproduce(
         console.print(line, soft_wrap=True)
 
 
-def check_asked(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None, frequencies: str | None) -> None:
+def check_asked(
+    cells: Sequence[PlannedCell], unfit: dict[str, str], data: Path | None, frequencies: str | None
+) -> None:
     """There is something to ask, and nothing was said in vain."""
     if not cells:
         raise InputError(" ".join(unfit.values()))
@@ -113,7 +115,7 @@ def check_asked(cells: Sequence[Cell], unfit: dict[str, str], data: Path | None,
         raise InputError("--frequencies is for pc, which is in none of the rows asked for. Drop it.")
 
 
-def warn(cells: Sequence[Cell], model: TextModel, frequencies: str | None) -> None:
+def warn(cells: Sequence[PlannedCell], model: TextModel, frequencies: str | None) -> None:
     """What differs from the paper's setting."""
     own, recipes = model.denoiser.attention_block, [cell.plan.recipe for cell in cells]
     others = {recipe.block for recipe in recipes} - {None, own}
@@ -123,7 +125,7 @@ def warn(cells: Sequence[Cell], model: TextModel, frequencies: str | None) -> No
         say("note: pc has no --frequencies: all tokens are equally frequent to it.", err=True)
 
 
-def carry_out(title: str, cells: Sequence[Cell], runs: Path, batch_size: int) -> None:
+def carry_out(title: str, cells: Sequence[PlannedCell], runs: Path, batch_size: int) -> None:
     """Decode what is missing of every cell."""
     with watch(sum(_work(cell.plan, runs, batch_size) for cell in cells)) as begin:
         for number, cell in enumerate(cells, 1):

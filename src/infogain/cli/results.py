@@ -13,11 +13,12 @@ from infogain.cli.output import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
 from infogain.evals.compare import Change, Comparison, compare, differences, otherwise, unfinished
-from infogain.evals.intervals import bounds, number
-from infogain.evals.page import in_order, prompt_text, run_page, trace_path, view_command
+from infogain.evals.listing import listing
+from infogain.evals.run_page import in_order, prompt_text, run_page, trace_path, view_command
 from infogain.evals.runs import RUN, Run, list_runs
-from infogain.evals.tables import FORMATS, Table, listing
 from infogain.options import Plain
+from infogain.report.numbers import number
+from infogain.report.tables import FORMATS, Table
 
 DECIDED = {
     True: "is higher in the second run",
@@ -98,8 +99,8 @@ def narrow(runs: list[Run]) -> Table:
     """What a terminal has room for: the main columns, or of a single run all of them as lines."""
     if len(runs) > 1:
         return listing(runs, found=NARROW)
-    columns, (row,), _ = listing(runs)
-    return Table(["", runs[0].name], [list(pair) for pair in zip(columns, row, strict=True)], words=2)
+    table = listing(runs)
+    return Table(["", runs[0].name], [list(pair) for pair in zip(table.columns, table.rows[0], strict=True)], words=2)
 
 
 def show(console: Console, table: Table, kind: str | None) -> None:
@@ -129,7 +130,7 @@ def changes(found: Comparison) -> Table:
 def _row(name: str, change: Change, factor: float, digits: int) -> list[str]:
     values = [number(x, digits, factor) for x in (change.first, change.second)]
     difference = number(change.difference.value, digits, factor, signed=True)
-    return [name, *values, difference, bounds(change.difference, digits, factor, signed=True)]
+    return [name, *values, difference, change.difference.bounds(digits, factor, signed=True)]
 
 
 def verdicts(found: Comparison) -> list[str]:

@@ -19,14 +19,14 @@ from infogain.cli.output import OVERWRITE, check_record
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.options import Plain
-from infogain.studies import STUDIES, Study, duel, load_study
+from infogain.studies import STUDIES, Study, load_study, trace_pair
 from infogain.studies.cell import Cell, Row
 from infogain.studies.methods import SIZES
-from infogain.studies.output import save
-from infogain.studies.report import save_report
+from infogain.studies.report_page import save_report
+from infogain.studies.run_cells import Report, do, finished, missing, run_study
 from infogain.studies.store import Store
+from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
-from infogain.studies.work import Report, do, finished, missing, run_study
 
 WORKER_BYTES = 200_000_000  # of a process that has imported torch
 
@@ -79,10 +79,10 @@ def study(
             with watch(each.name, len(missing(each.points(size), subject, store))) as report:
                 rows = run_study(each, size, subject, store, report, workers, deadline)
             tell(console, each, rows, save(each, rows, size, subject, out) if rows else [])
-        traces = duel.points()
+        traces = trace_pair.points()
         with watch("one problem", len(missing(traces, subject, store))) as report:
             do(missing(traces, subject, store), subject, store, report)
-    duel.save(finished(traces, subject, store), out)
+    trace_pair.save(finished(traces, subject, store), out)
     console.print(f"report → {save_report(out)}", soft_wrap=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from infogain.errors import InputError
 from infogain.evals.intervals import Interval, paired_bootstrap
-from infogain.evals.numbers import mean
+from infogain.evals.means import mean
 from infogain.evals.run_lines import key_of
 from infogain.evals.runs import Run, wanted
 from infogain.evals.summary import by_unit, independent

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from infogain.algorithm import noise
-from infogain.evals.numbers import mean, pearson
+from infogain.evals.means import mean, pearson
+from infogain.report.numbers import bounds, number
 
 Z = 1.959964  # 97.5 % of a normal distribution lie below
 FEW = 5  # problems that differ from the rest: of fewer, their variance says nothing
@@ -33,7 +34,11 @@ class Interval(NamedTuple):
 
     def show(self, digits: int = 1, scale: float = 1.0, signed: bool = False) -> str:
         """`97.0 [84.7, 99.5]`: how every interval is written."""
-        return f"{number(self.value, digits, scale, signed)} {bounds(self, digits, scale, signed)}"
+        return f"{number(self.value, digits, scale, signed)} {self.bounds(digits, scale, signed)}"
+
+    def bounds(self, digits: int = 1, scale: float = 1.0, signed: bool = False) -> str:
+        """Both ends alone: `[84.7, 99.5]`."""
+        return bounds(self.low, self.high, digits, scale, signed)
 
     def plain(self) -> list[float] | None:
         """Both bounds for JSON, which has no NaN."""
@@ -50,18 +55,6 @@ class Interval(NamedTuple):
     def rounded(self, digits: int) -> Interval:
         """In the digits that are shown, for a verdict that agrees with them."""
         return Interval(*(round(x, digits) for x in self))
-
-
-def number(x: float, digits: int = 1, scale: float = 1.0, signed: bool = False) -> str:
-    """A rounded number with a true minus, and none before zero."""
-    return f"{scale * x:{'+z' if signed else 'z'}.{digits}f}".replace("-", "−")
-
-
-def bounds(interval: Interval, digits: int = 1, scale: float = 1.0, signed: bool = False) -> str:
-    if interval.plain() is None:
-        return "[–]"
-    low, high = (number(x, digits, scale, signed) for x in interval[1:])
-    return f"[{low}, {high}]"
 
 
 def stored(value: float, found: Sequence[float] | None) -> Interval:

@@ -9,8 +9,7 @@ from pathlib import Path
 from infogain.errors import UnfitModel
 from infogain.evals.evaluate import Plan, prepare
 from infogain.evals.identity import recipe_entry
-from infogain.evals.numbers import mean
-from infogain.evals.paper import Column, PaperTable, Row
+from infogain.evals.means import mean
 from infogain.evals.run_lines import key_of
 from infogain.evals.summary import summary
 from infogain.evals.task import Task
@@ -18,15 +17,16 @@ from infogain.evals.tasks import load_task
 from infogain.generate import settle
 from infogain.options import Plain
 from infogain.recipe import Recipe
+from infogain.report.paper import PaperColumn, PaperRow, PaperTable
 from infogain.samplers import PC
 from infogain.text.alphabet import Alphabet
 from infogain.text.tokenizer import TextModel
 
 
 @dataclass(frozen=True)
-class Cell:
-    row: Row
-    column: Column
+class PlannedCell:
+    row: PaperRow
+    column: PaperColumn
     plan: Plan
 
 
@@ -42,13 +42,13 @@ class Setting:
     unsafe: bool = False
 
 
-def task_for(column: Column, model: TextModel, unsafe: bool = False) -> Task:
+def task_for(column: PaperColumn, model: TextModel, unsafe: bool = False) -> Task:
     """The paper's, or for a model of the zoo its counterpart there."""
     small = isinstance(model.tokenizer, Alphabet)
     return load_task(column.zoo if small and column.zoo else column.task, unsafe)
 
 
-def plan_table(table: PaperTable, setting: Setting) -> tuple[list[Cell], dict[str, str]]:
+def plan_table(table: PaperTable, setting: Setting) -> tuple[list[PlannedCell], dict[str, str]]:
     """A plan for each cell, row by row; and the tasks that cannot be asked, with the reason."""
     first, unfit = {}, {}
     for column in table.columns:
@@ -58,30 +58,32 @@ def plan_table(table: PaperTable, setting: Setting) -> tuple[list[Cell], dict[st
             unfit[column.task] = str(error)
     asked = [column for column in table.columns if column.task in first]
     cells = [(row, column) for row in table.rows for column in asked]
-    return [Cell(row, column, _with(first[column.task], row, column, setting)) for row, column in cells], unfit
+    return [PlannedCell(row, column, _with(first[column.task], row, column, setting)) for row, column in cells], unfit
 
 
-def _plan(column: Column, row: Row, setting: Setting) -> Plan:
+def _plan(column: PaperColumn, row: PaperRow, setting: Setting) -> Plan:
     task = task_for(column, setting.model, setting.unsafe)
     protocol = task.protocol(setting.model.tokenizer, **setting.asked)
     recipe = recipe_of(row, column, setting, stops=protocol.style != "infill")
     return prepare(task, setting.model, setting.described, protocol, recipe, setting.data if task.files else None)
 
 
-def _with(plan: Plan, row: Row, column: Column, setting: Setting) -> Plan:
+def _with(plan: Plan, row: PaperRow, column: PaperColumn, setting: Setting) -> Plan:
     """The same problems, posed alike, for this row's recipe: its seed is the same, so the seeds of items are."""
     recipe = recipe_of(row, column, setting, stops=plan.protocol.style != "infill")
     return replace(plan, recipe=recipe, about={**plan.about, **recipe_entry(recipe)})
 
 
-def recipe_of(row: Row, column: Column, setting: Setting, stops: bool) -> Recipe:
+def recipe_of(row: PaperRow, column: PaperColumn, setting: Setting, stops: bool) -> Recipe:
     recipe = settle(column.over(row.recipe), setting.model, stops)
     if isinstance(recipe.sampler, PC) and setting.frequencies:
         return replace(recipe, sampler=replace(recipe.sampler, frequencies=setting.frequencies))
     return recipe
 
 
-def record(table: PaperTable, cells: Sequence[Cell], unfit: dict[str, str], beside: str | None, runs: Path) -> Plain:
+def record(
+    table: PaperTable, cells: Sequence[PlannedCell], unfit: dict[str, str], beside: str | None, runs: Path
+) -> Plain:
     """Everything that was found, beside what the paper has."""
     about = cells[0].plan.about
     return {
@@ -97,12 +99,12 @@ def record(table: PaperTable, cells: Sequence[Cell], unfit: dict[str, str], besi
     }
 
 
-def _column(column: Column, cells: Sequence[Cell], unfit: dict[str, str]) -> Plain:
+def _column(column: PaperColumn, cells: Sequence[PlannedCell], unfit: dict[str, str]) -> Plain:
     asked = next((cell.plan.task.name for cell in cells if cell.column is column), None)
     return {"task": column.task, "title": column.title, "asked": asked, "unfit": unfit.get(column.task)}
 
 
-def _row(table: PaperTable, row: Row, cells: Sequence[Cell], beside: str | None, runs: Path) -> Plain:
+def _row(table: PaperTable, row: PaperRow, cells: Sequence[PlannedCell], beside: str | None, runs: Path) -> Plain:
     paper = dict(zip([*table.order, "average", "entropy"], row.paper[beside] if beside else [], strict=False))
     found = {cell.column.task: _numbers(cell, runs) for cell in cells}
     numbers = {task: 100 * one["accuracy"] for task, one in found.items()}
@@ -120,7 +122,7 @@ def _row(table: PaperTable, row: Row, cells: Sequence[Cell], beside: str | None,
     }
 
 
-def _numbers(cell: Cell, runs: Path) -> Plain:
+def _numbers(cell: PlannedCell, runs: Path) -> Plain:
     """Of what was asked for alone: the run may hold more of it."""
     asked = cell.plan.keys
     run = cell.plan.run(runs)

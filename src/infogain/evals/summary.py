@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from infogain.errors import InputError
 from infogain.evals.intervals import Interval, mean_interval, share_interval
-from infogain.evals.numbers import mean
+from infogain.evals.means import mean
 from infogain.options import Plain
 
 COSTS = {"entropy": "cumulative_entropy", "forwards": "forwards", "token_forwards": "token_forwards"}

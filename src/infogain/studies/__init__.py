@@ -1,7 +1,7 @@
 """The paper's claims, one command away: studies of samplers on the zoo's tasks."""
 
 from infogain.errors import UnknownName
-from infogain.studies.base import Study
+from infogain.studies.abstract_study import Study
 from infogain.studies.beam import BeamStudy
 from infogain.studies.candidates import CandidatesStudy
 from infogain.studies.correlation import CorrelationStudy

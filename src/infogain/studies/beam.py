@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from infogain.options import Plain
-from infogain.studies.base import Check, Grid, Study, beats, listing, percent
+from infogain.report.numbers import percent
+from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import SEEDS, of_size, recipe
-from infogain.studies.plot import margins, nth, side_legend, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +52,7 @@ class BeamStudy(Study):
             for width in [2**i for i in range(budget.bit_length())]
         ]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         numbers = ["accuracy %", "H̃", "forwards", "token-forwards"]
         return [listing(f"K = {K}; width = budget is best-of-N", rows, numbers)]
 
@@ -63,7 +65,7 @@ class BeamStudy(Study):
             widths = [row["width"] for row in own]
             left.plot(widths, [row["entropy"] for row in own], **nth(i), label=task)
             right.errorbar(
-                widths, [100 * row["accuracy"] for row in own], margins(own), capsize=2, **nth(i), label=task
+                widths, [100 * row["accuracy"] for row in own], accuracy_bars(own), capsize=2, **nth(i), label=task
             )
         for axes, words in ((left, r"mean $\tilde{H}$ (nats)"), (right, "accuracy % (95 % interval)")):
             axes.set_xscale("log", base=2)

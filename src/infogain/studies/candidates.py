@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, beats, listing, percent
+from infogain.report.numbers import percent
+from infogain.report.plots import BLACK, ORANGE, RED, figure_legend, nth, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
-from infogain.studies.plot import BLACK, ORANGE, RED, figure_legend, margins, nth, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +49,7 @@ class CandidatesStudy(Study):
                 )
         return points
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         numbers = ["accuracy %", "H̃", "forwards", "token-forwards"]
         labels = ["task", "sampler", "N"]
         return [listing(f"Info-Gain with K = {K}, and rivals for the same compute", rows, numbers, labels)]
@@ -59,12 +61,12 @@ class CandidatesStudy(Study):
             own = pick(rows, task=task, part=SWEEP)
             x = [row["token_forwards"] for row in own]
             style = {**nth(0), "label": f"info-gain, K = {K}, N as marked"}
-            axes.errorbar(x, [100 * row["accuracy"] for row in own], margins(own), capsize=2, **style)
+            axes.errorbar(x, [100 * row["accuracy"] for row in own], accuracy_bars(own), capsize=2, **style)
             for row in own:
                 at = (row["token_forwards"], 100 * row["accuracy"])
                 axes.annotate(f"{row['N']}", at, xytext=(4, -12), textcoords="offset points", fontsize=8)
             for row, colour, mark in zip(pick(rows, task=task, part=EQUAL), (BLACK, ORANGE, RED), "sD^", strict=True):
-                y, error = 100 * row["accuracy"], margins([row])
+                y, error = 100 * row["accuracy"], accuracy_bars([row])
                 axes.errorbar(row["token_forwards"], y, error, fmt=mark, color=colour, capsize=2, label=row["sampler"])
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:,.0f}")

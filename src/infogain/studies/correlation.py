@@ -6,11 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from infogain.evals.intervals import correlation
-from infogain.evals.numbers import mean
-from infogain.studies.base import Check, Grid, Study
+from infogain.evals.means import mean
+from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import FIGURE, Point, Row
 from infogain.studies.methods import METHODS, TAU, TWINS, VARIANTS, method_points, of_size
-from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import SamplersStudy
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ class CorrelationStudy(Study):
         set_points = [Point({"set": FIGURE_SET, **point.labels}, point.cell) for point in figure]
         return set_points + [Point({"set": p.labels["task"], **p.labels}, p.cell) for p in SamplersStudy().points(size)]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         lines = []
         for name, points in groups(rows).items():
             r = correlation(*zip(*points, strict=True))
             lines.append([name, str(len(points)), "–" if math.isnan(r.low) else r.show(2, signed=True)])
-        return [Grid("Pearson's r of accuracy and mean H̃", ["problems", "configurations", "r"], lines)]
+        return [Table(["problems", "configurations", "r"], lines, title="Pearson's r of accuracy and mean H̃")]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
         left, right = figure.subplots(1, 2)

@@ -18,12 +18,12 @@ from infogain.generate import decode_job, settle
 from infogain.options import Plain
 from infogain.samplers import Sampler
 from infogain.studies.cell import Cell
+from infogain.studies.cell_observer import Watch
+from infogain.studies.cell_scores import COSTS, Tally, check_canvas
 from infogain.studies.extras import EXTRAS
 from infogain.studies.proposition import proposition
 from infogain.studies.speed import bench
 from infogain.studies.subject import Subject
-from infogain.studies.tally import COSTS, Tally, check_canvas
-from infogain.studies.watch import Watch
 from infogain.text.prompts import completions
 from infogain.zoo.tasks import Problem, load_task
 

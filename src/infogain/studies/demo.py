@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.evals.intervals import bounds
-from infogain.studies.base import SHOWN, Grid, Study, leaders, percent
+from infogain.report.numbers import percent
+from infogain.report.plots import colour, line, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import SHOWN, Study, accuracy_bars, leaders
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.independent import interval
 from infogain.studies.methods import GREEDY, TAU, method_points
-from infogain.studies.plot import colour, line, margins, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ BEST: dict[str, Callable[[list[float]], float]] = {
 }
 SHOW = {
     **SHOWN,
-    "accuracy %": lambda row: f"{percent(row['accuracy'])} {bounds(interval(row, 'accuracy'), digits=0, scale=100)}",
+    "accuracy %": lambda row: f"{percent(row['accuracy'])} {interval(row, 'accuracy').bounds(digits=0, scale=100)}",
     "H̃": lambda row: f"{row['entropy']:.2f}",
 }
 
@@ -52,7 +53,7 @@ class DemoStudy(Study):
         found = [method_points(LABELS, [task], [k], [TAU], self.count, 1, keep=("path",)) for task, k in K.items()]
         return [point for points in found for point in points]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [table(pick(rows, task=task)) for task in K if pick(rows, task=task)]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
@@ -80,11 +81,11 @@ def setting(task: str) -> str:
     return f"{task}, K = {K[task]}"
 
 
-def table(rows: list[Row]) -> Grid:
+def table(rows: list[Row]) -> Table:
     """Rows of one task; the best of each column stands out."""
     lines = [[row["sampler"], *(SHOW[name](row) for name in BEST)] for row in rows]
     bold = [place for i, name in enumerate(BEST, start=1) for place in best([line[i] for line in lines], i, name)]
-    return Grid(setting(rows[0]["task"]), ["sampler", *BEST], lines, bold)
+    return Table(["sampler", *BEST], lines, title=setting(rows[0]["task"]), bold=bold)
 
 
 def best(cells: Sequence[str], column: int, name: str) -> list[tuple[int, int]]:
@@ -114,7 +115,12 @@ def draw_accuracy(axes: Axes, rows: list[Row], title: str, named: bool) -> None:
     labels = [row["sampler"] for row in rows]
     colours = [colour(label) for label in labels]
     axes.barh(
-        range(len(rows)), [100 * row["accuracy"] for row in rows], 0.7, xerr=margins(rows), color=colours, ecolor="#333"
+        range(len(rows)),
+        [100 * row["accuracy"] for row in rows],
+        0.7,
+        xerr=accuracy_bars(rows),
+        color=colours,
+        ecolor="#333",
     )
     axes.set_yticks(range(len(rows)), labels if named else [""] * len(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)

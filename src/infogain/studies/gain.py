@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Grid, Study, leaders, listing, percent
+from infogain.report.numbers import percent
+from infogain.report.plots import figure_legend, nth, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Study, accuracy_bars, leaders, listing
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
-from infogain.studies.plot import figure_legend, margins, nth, tidy
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class GainStudy(Study):
             for power in powers
         ]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [listing("Info-Gain, N = 8, τ_token = .7", rows, ["accuracy %", "sound %", "H̃", "token-forwards"])]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
@@ -54,7 +56,9 @@ class GainStudy(Study):
                 own = pick(rows, task=task, K=k)
                 x = [row["α"] for row in own]
                 upper, lower = panels[0][column], panels[1][column]
-                upper.errorbar(x, [100 * row["accuracy"] for row in own], margins(own), capsize=2, **nth(i), label=task)
+                upper.errorbar(
+                    x, [100 * row["accuracy"] for row in own], accuracy_bars(own), capsize=2, **nth(i), label=task
+                )
                 lower.plot(x, [row["entropy"] for row in own], **nth(i))
             tidy(panels[0][column], ylabel="accuracy % (95 % interval)", title=f"K = {k}")
             tidy(

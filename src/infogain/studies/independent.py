@@ -26,7 +26,7 @@ from infogain.evals.intervals import (
     stored,
     wilson,
 )
-from infogain.evals.numbers import mean
+from infogain.evals.means import mean
 from infogain.options import Plain
 from infogain.studies.cell import Cell, Row, posed
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import SHOWN, Check, Grid, Study, all_above_zero, leaders, percent, points
+from infogain.report.numbers import percent
+from infogain.report.plots import bars_across, colour, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import SHOWN, Check, Study, accuracy_bars, all_above_zero, leaders, points
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.independent import interval, paired, saved_entropy
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
-from infogain.studies.plot import bars_across, colour, margins, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,12 +36,12 @@ class JudgementStudy(Study):
         labels, ks = of_size(size, (("entropy", "ar"), (1,)), (every, (1,)), (every, (1, 2)))
         return method_points(labels, ["judgement"], ks, (TAU,), problems, seeds)
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [
-            Grid(
-                f"K = {k}, τ_token = {TAU}",
+            Table(
                 ["sampler", *NUMBERS, "verdict written at", "verdict last %"],
                 [[row["sampler"], *(SHOWN[x](row) for x in NUMBERS), *verdict(row)] for row in rows_k],
+                title=f"K = {k}, τ_token = {TAU}",
             )
             for k in (1, 2)
             if (rows_k := pick(rows, K=k))
@@ -51,7 +53,7 @@ class JudgementStudy(Study):
         shown = pick(rows, K=k)
         labels = [row["sampler"] for row in shown]
         colours = [colour(label) for label in labels]
-        bars_across(left, labels, [100 * row["accuracy"] for row in shown], margins(shown), color=colours)
+        bars_across(left, labels, [100 * row["accuracy"] for row in shown], accuracy_bars(shown), color=colours)
         tidy(left, xlabel="right verdicts, % (95 % interval)", title=f"accuracy (K = {k})")
         known = [row for row in shown if "verdict_at" in row.numbers]
         bars_across(

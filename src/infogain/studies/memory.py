@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.evals.numbers import line
+from infogain.evals.means import line
+from infogain.report.numbers import percent
+from infogain.report.paper import MEMORY
+from infogain.report.plots import figure_legend, nth, tidy
+from infogain.report.tables import Table
 from infogain.samplers import InfoGain, InfoGainBeam
-from infogain.studies.base import Check, Grid, Study, percent
+from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import of_size
-from infogain.studies.paper import MEMORY
-from infogain.studies.plot import figure_legend, nth, tidy
 from infogain.studies.speed import GREEDY, MIB, mib, peaked, timed
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class MemoryStudy(Study):
             found.append(Point({"part": WIDTH, "shape": shape, "N": N, "width": width}, cell))
         return found
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         base = rows[0]["peak_bytes"]  # greedy comes first
         lines = [
             [
@@ -58,7 +60,7 @@ class MemoryStudy(Study):
             for row in rows
         ]
         columns = ["part", "N", "width", "weights MiB", "K/V MiB", "logits MiB", "peak MiB", "over greedy %"]
-        return [Grid(f"{rows[0]['shape']}, block 16, batch 1, no bypass", columns, lines)]
+        return [Table(columns, lines, title=f"{rows[0]['shape']}, block 16, batch 1, no bypass")]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
         panels = figure.subplots(1, 2, sharey=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import SHOWN, Check, Grid, Study, percent
+from infogain.report.numbers import percent
+from infogain.report.plots import BLUE, ORANGE, line, side_legend, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import SHOWN, Check, Study
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.independent import interval, opening, openings, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
-from infogain.studies.plot import BLUE, ORANGE, line, side_legend, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,15 +48,15 @@ class OneWayStudy(Study):
         labels = of_size(size, ("entropy", "info-gain"), METHODS, METHODS)
         return method_points(labels, ["oneway"], (1, 2), (TAU,), problems, seeds, keep=("path",))
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [
-            Grid(
-                f"K = {k}, τ_token = {TAU}",
+            Table(
                 ["sampler", "factors begun first %", "factors finished first %", "accuracy %", "H̃", "forwards"],
                 [
                     [row["sampler"], *shares(row), *(SHOWN[x](row) for x in ("accuracy %", "H̃", "forwards"))]
                     for row in rows_k
                 ],
+                title=f"K = {k}, τ_token = {TAU}",
             )
             for k in (1, 2)
             if (rows_k := pick(rows, K=k))

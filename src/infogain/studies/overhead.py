@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from infogain.bench.bypass import ForcedBypass
-from infogain.evals.numbers import line, mean
+from infogain.bench.forced_bypass import ForcedBypass
+from infogain.evals.means import line, mean
+from infogain.report.numbers import percent
+from infogain.report.paper import OVERHEAD
+from infogain.report.plots import BLUE, GREY, ORANGE, nth, tidy
+from infogain.report.tables import Table
 from infogain.samplers import InfoGain
-from infogain.studies.base import Check, Grid, Study, percent
+from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, method_cell, of_size
-from infogain.studies.paper import OVERHEAD
-from infogain.studies.plot import BLUE, GREY, ORANGE, nth, tidy
 from infogain.studies.speed import BLOCK, EVERY, GREEDY, timed
 from infogain.zoo.tasks import TASKS
 
@@ -78,7 +80,7 @@ class OverheadStudy(Study):
                 found.append(Point({"part": AT_RATE, "shape": row["shape"], "K": row["K"], "rate": rate}, cell))
         return found
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [over_greedy(rows), *(model_table(rows, shape) for shape in shapes_of(rows))]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
@@ -165,7 +167,7 @@ def extra(sweep: list[Row]) -> float:
     return float((last["ms_per_step"] / first["ms_per_step"] - 1) / (last["N"] - 1))
 
 
-def over_greedy(rows: list[Row]) -> Grid:
+def over_greedy(rows: list[Row]) -> Table:
     lines = []
     for shape, k, part in product(shapes_of(rows), KS, (GREEDY_PART, AT_RATE, OFF)):
         row, more = one(rows, part, shape, k), overhead(rows, part, shape, k)
@@ -175,10 +177,11 @@ def over_greedy(rows: list[Row]) -> Grid:
             numbers = [f"{row[name]:.2f}" for name in SHOWN] + [f"{ms_per_token(rows, part, shape, k):.2f}"]
             lines.append([shape, str(k), part, *numbers, percent(more), said or "–"])
     columns = ["shape", "K", "sampler", *SHOWN.values(), "ms/token", "over greedy %", "paper %"]
-    return Grid("Info-Gain, N = 8, over greedy (entropy); ms/token counts block openings as greedy's", columns, lines)
+    title = "Info-Gain, N = 8, over greedy (entropy); ms/token counts block openings as greedy's"
+    return Table(columns, lines, title=title)
 
 
-def model_table(rows: list[Row], shape: str) -> Grid:
+def model_table(rows: list[Row], shape: str) -> Table:
     """Eq. 26–28: the cost model, its constants fitted to the steps' times by N."""
     sweep = pick(rows, part=SWEEP, shape=shape)
     n, ms = [row["N"] for row in sweep], [row["ms_per_step"] for row in sweep]
@@ -195,4 +198,4 @@ def model_table(rows: list[Row], shape: str) -> Grid:
         f"Eq. 27: {base:.2f} + (N − 1) · {each:.3f}",
         f"Eq. 28: {cached:.2f} + (N − 1)/N · {attention:.2f}",
     ]
-    return Grid(f"The cost model, {shape}, K = 1, no bypass", columns, lines)
+    return Table(columns, lines, title=f"The cost model, {shape}, K = 1, no bypass")

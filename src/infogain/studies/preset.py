@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from infogain.evals.numbers import mean
-from infogain.studies.base import Grid, Study, percent, points
+from infogain.evals.means import mean
+from infogain.report.numbers import percent
+from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Study, points
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
-from infogain.studies.plot import nth, side_legend, tidy
 from infogain.studies.samplers import average, by_task, difference
 from infogain.zoo.tasks import TASKS
 
@@ -67,7 +69,7 @@ class PresetStudy(Study):
                 points.append(Point({"stage": "test", "task": task, "K": k, "sampler": name, **best}, cell))
         return points
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [*test_tables(rows), leaders(rows)]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
@@ -127,15 +129,15 @@ def choose(rows: list[Row]) -> Setting:
     return max(tried, key=lambda setting: (tried[setting], near[setting]))
 
 
-def leaders(rows: list[Row]) -> Grid:
+def leaders(rows: list[Row]) -> Table:
     tried = means(rows)
     best = sorted(tried, key=lambda setting: -tried[setting])[:10]
     shown = [*best, *([PAPER] if PAPER in tried and PAPER not in best else [])]
     lines = [[f"{s[0]:g}", s[1], f"{s[2]:g}", percent(tried[s])] for s in shown]
-    return Grid("The best settings on validation problems", [*NAMES, "accuracy %"], lines)
+    return Table([*NAMES, "accuracy %"], lines, title="The best settings on validation problems")
 
 
-def test_tables(rows: list[Row]) -> list[Grid]:
+def test_tables(rows: list[Row]) -> list[Table]:
     own = pick(rows, stage="test")
     ks = sorted({row["K"] for row in own})
     return [by_task(f"Accuracy % on test problems, K = {k}", pick(own, K=k)) for k in ks]

@@ -17,9 +17,9 @@ from infogain.studies import STUDIES, Study, load_study
 from infogain.studies.cell import Cell
 from infogain.studies.estimate import seconds
 from infogain.studies.methods import SIZES
+from infogain.studies.run_cells import do, missing, run_study
 from infogain.studies.store import Store
 from infogain.studies.subject import Subject
-from infogain.studies.work import do, missing, run_study
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from infogain.evals import intervals
 from infogain.evals.intervals import Interval
-from infogain.studies.base import Check, Grid, Study, accuracy, all_above_zero, percent, points
+from infogain.report.numbers import percent
+from infogain.report.plots import BLUE, RED, error_bars, figure_legend, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study, accuracy, all_above_zero, points
 from infogain.studies.cell import Point, Row, pick
 from infogain.studies.independent import gaps, interval, saved_entropy, share_difference
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
-from infogain.studies.plot import BLUE, RED, error_bars, figure_legend, tidy
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class SamplersStudy(Study):
         found = [method_points(list(METHODS), tasks, ks, [tau], problems, seeds) for tau in taus]
         return [point for points in found for point in points]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [table(rows, k, tau) for k, tau in settings(rows)]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:
@@ -144,11 +146,11 @@ def difference(rows: list[Row], one: str, other: str) -> Interval:
     return share_difference(*(gaps(a[0], b[0]) for a, b in pairs if a and b))
 
 
-def table(rows: list[Row], k: int, tau: float) -> Grid:
+def table(rows: list[Row], k: int, tau: float) -> Table:
     return by_task(f"Accuracy %, K = {k}, τ_token = {tau:g}", pick(rows, K=k, τ_token=tau))
 
 
-def by_task(title: str, own: list[Row]) -> Grid:
+def by_task(title: str, own: list[Row]) -> Table:
     """A line per sampler, a column per task, and what they come to on average."""
     tasks = [task for task in TASKS if pick(own, task=task)]
     lines = []
@@ -157,4 +159,4 @@ def by_task(title: str, own: list[Row]) -> Grid:
         found, cost = average(own, label), average(own, label, "entropy")
         last = [found.show(scale=100), f"{cost.value:.2f}"] if found and cost else ["–", "–"]
         lines.append([label, *(accuracy(cell[0]) if cell else "–" for cell in cells), *last])
-    return Grid(title + without(own), ["sampler", *tasks, "average", "mean H̃"], lines)
+    return Table(["sampler", *tasks, "average", "mean H̃"], lines, title=title + without(own))

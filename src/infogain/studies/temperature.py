@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, all_above_zero, listing
+from infogain.report.plots import tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study, all_above_zero, listing
 from infogain.studies.cell import FIGURE, Cell, Point, Row, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import METHODS, of_size, recipe
-from infogain.studies.plot import tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +45,7 @@ class TemperatureStudy(Study):
             for cell in [Cell("arithmetic", recipe(METHODS[label], k, token, pos), problems, (0,), FIGURE)]
         ]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [listing("The 100 arithmetic problems", rows, ["H̃", "accuracy %"])]
 
     def draw(self, figure: Figure, rows: list[Row]) -> None:

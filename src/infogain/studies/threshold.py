@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from infogain.evals.intervals import ratio
-from infogain.studies.base import SHOWN, Check, Grid, Study, listing, percent
+from infogain.report.numbers import percent
+from infogain.report.plots import figure_legend, nth, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import SHOWN, Check, Study, listing
 from infogain.studies.cell import Cell, Point, Row, pick
 from infogain.studies.independent import interval
 from infogain.studies.methods import SEEDS, of_size, recipe
-from infogain.studies.plot import figure_legend, nth, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +48,7 @@ class ThresholdStudy(Study):
             for gamma in gammas
         ]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         numbers = ["accuracy %", "H̃", "forwards", "token-forwards", "bypassed %", "seconds"]
         return [listing(f"K = {K}, N = 8", rows, numbers)]
 

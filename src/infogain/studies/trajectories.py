@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, listing
+from infogain.report.plots import figure_legend, line, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study, listing
 from infogain.studies.cell import FIGURE, Point, Row, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
-from infogain.studies.plot import figure_legend, line, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ class TrajectoriesStudy(Study):
         labels, ks = of_size(size, (("entropy", "info-gain"), (2,)), (LABELS, (2,)), (LABELS, (1, 2)))
         return method_points(labels, ["arithmetic"], ks, (TAU,), problems, seeds, split=FIGURE, keep=("path",))
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         return [
             listing("The 100 arithmetic problems", rows, ["accuracy %", "sound %", "H̃", "forwards"], ["K", "sampler"])
         ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infogain.studies.base import Check, Grid, Study, percent
+from infogain.report.numbers import percent
+from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell_observer import LEVELS
 from infogain.studies.methods import TAU, of_size, recipe
-from infogain.studies.plot import nth, side_legend, tidy
-from infogain.studies.watch import LEVELS
 from infogain.zoo.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class UtilityStudy(Study):
             if task != "arithmetic"  # 64 columns of 55 tokens each: dear, and no other matter
         ]
 
-    def tables(self, rows: list[Row]) -> list[Grid]:
+    def tables(self, rows: list[Row]) -> list[Table]:
         taken = [
             [
                 row["problems"],
@@ -75,15 +77,15 @@ class UtilityStudy(Study):
             if "largest" in row.numbers
         ]
         return [
-            Grid(
-                "J of the actions taken (K = 1, τ_token = .7)",
+            Table(
                 ["task", "γ", "actions", "5th percentile", "median", "J ≥ −5e-4 %", "J > 0 %"],
                 taken,
+                title="J of the actions taken (K = 1, τ_token = .7)",
             ),
-            Grid(
-                "Proposition 1: mean J of one position, over its tokens (K = 1, τ_token = 1)",
+            Table(
                 ["model and task", "positions", "mean", "largest", "above 0 %"],
                 proved,
+                title="Proposition 1: mean J of one position, over its tokens (K = 1, τ_token = 1)",
             ),
         ]
 

@@ -5,37 +5,41 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from infogain.evals.intervals import bounds, stored
-from infogain.evals.page import table_page
-from infogain.evals.tables import NONE, Table, as_html, as_latex, as_markdown, extent, in_markdown, kept
+from infogain.evals.intervals import stored
+from infogain.evals.listing import cache_label, extent
 from infogain.options import Plain
 from infogain.provenance import made_with
+from infogain.report.numbers import NONE, number
+from infogain.report.pages import render
+from infogain.report.tables import Table, as_latex, as_markdown, in_markdown, legend_in_markdown
 
+LINES = "here: this package's; 95 %: its interval over problems; paper: the paper's; difference: here less the paper's"
 STANDS_IN = "Tasks of the zoo stand in for the paper's: the order of samplers may be compared, not the height."
 
 
 def table_of(found: Plain) -> Table:
-    """Lines for each row: ours, its interval, the paper's, and what lies between, where that can be said."""
+    """Lines for each row of the paper's table: our number, its interval, the paper's, and their difference."""
     columns = [column for column in found["columns"] if column["asked"]]
     titles = [c["title"] if c["asked"] == c["task"] else f"{c['title']} ({c['asked']})" for c in columns]
     names = [*(column["task"] for column in columns), "average", "entropy"]
     rows = []
     for row in found["rows"]:
         lines = {
-            "here": {name: f"{x:.2f}" if name == "entropy" else f"{x:.1f}" for name, x in row["here"].items()},
-            "95 %": {task: _span(one) for task, one in row["cells"].items()},
-            "paper": {name: f"{x:.1f}" for name, x in row["paper"].items()},
-            "difference": {name: f"{x:+.1f}".replace("-", "−") for name, x in row["difference"].items()},
+            "here": {name: number(x, 2 if name == "entropy" else 1) for name, x in row["here"].items()},
+            "95 %": {task: _interval(cell) for task, cell in row["cells"].items()},
+            "paper": {name: number(x) for name, x in row["paper"].items()},
+            "difference": {name: number(x, signed=True) for name, x in row["difference"].items()},
         }
         for what, numbers in lines.items():
             first = [str(row["k"]), row["sampler"]] if what == "here" else ["", ""]
             if numbers:
                 rows.append([*first, what, *(numbers.get(name, NONE) for name in names)])
-    return Table(["K", "sampler", "", *titles, "Avg.", "H̃"], rows, words=3)
+    explained = {"number": LINES, **dict.fromkeys(titles, "pass@1 on that benchmark, in per cent")}
+    return Table(["K", "sampler", "number", *titles, "Avg.", "H̃"], rows, words=3, explained=explained)
 
 
-def _span(numbers: Plain) -> str:
-    return bounds(stored(numbers["accuracy"], numbers["accuracy_95"]), digits=0, scale=100)
+def _interval(cell: Plain) -> str:
+    return stored(cell["accuracy"], cell["accuracy_95"]).bounds(digits=0, scale=100)
 
 
 def notes(found: Plain) -> list[str]:
@@ -43,8 +47,8 @@ def notes(found: Plain) -> list[str]:
     extent = found["extent"]
     much = f"the first {extent['limit']} problems of each task" if extent["limit"] else "all problems"
     said = [f"Here: {found['model']['name']}, {much}, seeds: {extent['seeds']}. Avg. is over the columns shown."]
-    if kept(found["model"]) not in (NONE, "dual"):
-        said.append(f"Cache: {kept(found['model'])}; the paper's is dual, and reads the row for every block.")
+    if cache_label(found["model"]) not in (NONE, "dual"):
+        said.append(f"Cache: {cache_label(found['model'])}; the paper's is dual, and reads the row for every block.")
     if found["beside"]:
         said.append(f"Paper: {found['beside']}; its Avg. and H̃ are over all of its columns.")
     if any(column["asked"] not in (None, column["task"]) for column in found["columns"]):
@@ -70,16 +74,22 @@ def _ceilings(found: Plain) -> list[str]:
 
 
 def save(found: Plain, folder: Path) -> list[Path]:
+    """Write the table as JSON, Markdown, LaTeX and HTML; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    table, said, title = table_of(found), notes(found), f"{found['title']}: {found['about']}"
+    table, said = table_of(found), notes(found)
+    title = in_markdown(f"{found['title']}: {found['about']}")
     below = "".join(f"- {in_markdown(line)}\n" for line in said)
     texts = {
         "json": json.dumps(found, ensure_ascii=False, indent=1) + "\n",
-        "md": f"# {in_markdown(title)}\n\n{as_markdown(table)}\n{below}",
+        "md": f"# {title}\n\n{as_markdown(table)}\n{legend_in_markdown(table)}\n{below}",
         "tex": as_latex(table),
-        "html": table_page(found["title"], found["about"], as_html(table), said),
+        "html": table_page(found["title"], found["about"], table, said),
     }
     paths = [folder / f"{found['table']}.{ending}" for ending in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         path.write_text(text, encoding="utf-8")
     return paths
+
+
+def table_page(title: str, about: str, table: Table, said: list[str]) -> str:
+    return render("table_page.html", title=title, about=about, table=table, notes=said, assets="")

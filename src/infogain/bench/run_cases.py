@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from infogain.bench import report
+from infogain.bench import records
 from infogain.bench.cases import Case
 from infogain.bench.measure import Bench
 from infogain.errors import InputError
@@ -18,7 +18,7 @@ def run_cases(bench: Bench, cases: Mapping[str, Case], suite: str | None, out: P
     """The record of all of them; written after each case, so that an interrupted run keeps what it has."""
     runs: dict[str, Plain] = {}
     skipped: dict[str, str] = {}
-    found = report.record(runs, skipped, suite, bench.device)
+    found = records.record(runs, skipped, suite, bench.device)
     for name, case in cases.items():
         try:
             runs[name] = bench.run(case, lambda what, name=name: tell(name, what))  # type: ignore[misc]
@@ -28,7 +28,7 @@ def run_cases(bench: Bench, cases: Mapping[str, Case], suite: str | None, out: P
                 raise
             skipped[name] = str(error)
             tell(name, f"skipped: {error}")
-        found = report.record(runs, skipped, suite, bench.device)
+        found = records.record(runs, skipped, suite, bench.device)
         if out:
-            report.save(found, out / report.FILE)
+            records.save(found, out / records.FILE)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from infogain.evals.numbers import mean
+from infogain.evals.means import mean
 from infogain.options import Plain
 from infogain.studies.cell import Cell
 from infogain.studies.independent import entropy_of, with_intervals

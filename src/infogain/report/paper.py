@@ -1,4 +1,4 @@
-"""The paper's main tables as data: rows with their recipes, columns with their settings, and the paper's numbers.
+"""The paper's numbers: those of tables with recipes are read from recipes/TABLE/table.toml, the others stand here.
 
 Table 2: Dream.
 Table 3: SDAR and TraDo.
@@ -18,10 +18,26 @@ from infogain.recipe import Recipe
 from infogain.resolve import change, load_recipe, recipes_folder
 
 FILE = "table.toml"
+Pair = tuple[float, float]
+# Table 1: accuracy in per cent and H̃, by sampler.
+JUDGEMENT: dict[str, Pair] = {
+    "entropy": (67.0, 32.75),
+    "confidence": (73.0, 31.68),
+    "margin": (66.0, 35.60),
+    "ar": (90.0, 25.19),
+}
+# App. F: time of Info-Gain (N = 8) over baselines, per cent more and its spread, by shape and K; from the table in the
+# paper's source. TraDo-8B has SDAR-8B's shape.
+OVERHEAD: dict[tuple[str, int], dict[str, Pair]] = {
+    ("dream-7b", 1): {"Dream-7B": (15, 9)},
+    ("dream-7b", 2): {"Dream-7B": (64, 26)},
+    ("sdar-8b", 1): {"SDAR-8B": (45, 18), "TraDo-8B": (42, 2)},
+}
+MEMORY = 24  # App. F: memory of N = 8 over that of greedy decoding, per cent more (TraDo-8B, 512 tokens, block 16)
 
 
 @dataclass(frozen=True)
-class Column:
+class PaperColumn:
     """A task, and what the paper sets for it that is not in the recipes."""
 
     task: str
@@ -37,7 +53,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     name: str
     k: int
     sampler: str  # as the paper calls it
@@ -46,7 +62,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Model:
+class PaperModel:
     """One of those the paper asked."""
 
     name: str
@@ -59,10 +75,14 @@ class PaperTable:
     name: str
     title: str
     about: str
-    models: dict[str, Model]
+    models: dict[str, PaperModel]
     order: list[str]  # of the columns in the paper, whose numbers stand in this order
-    columns: list[Column]  # those wanted
-    rows: list[Row]
+    columns: list[PaperColumn]  # those wanted
+    rows: list[PaperRow]
+
+    def averages(self, model: str, k: int) -> dict[str, Pair]:
+        """What the paper has for a model at K: average accuracy in per cent and H̃, by sampler."""
+        return {_sampler(row): (row.paper[model][-2], row.paper[model][-1]) for row in self.rows if row.k == k}
 
     def only(self, words: Sequence[str]) -> PaperTable:
         """The rows and columns that are named: a row (k1-info-gain, k1-*), a sampler (info-gain) or a task (gsm8k)."""
@@ -90,7 +110,7 @@ class PaperTable:
         )
 
 
-def _sampler(row: Row) -> str:
+def _sampler(row: PaperRow) -> str:
     return row.recipe.sampler.name
 
 
@@ -104,14 +124,14 @@ def load_table(name: str) -> PaperTable:
     folder = recipes_folder() / name
     given = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))
     columns = {
-        task: Column(task, told["title"], told.get("zoo"), told.get("global", False), told.get("samplers", {}))
+        task: PaperColumn(task, told["title"], told.get("zoo"), told.get("global", False), told.get("samplers", {}))
         for task, told in given["columns"].items()
     }
-    models = {key: Model(**told) for key, told in given["models"].items()}
+    models = {key: PaperModel(**told) for key, told in given["models"].items()}
     rows = [_row(folder, told, models) for told in given["rows"]]
     return PaperTable(name, given["title"], given["about"], models, list(columns), list(columns.values()), rows)
 
 
-def _row(folder: Path, told: Plain, models: dict[str, Model]) -> Row:
+def _row(folder: Path, told: Plain, models: dict[str, PaperModel]) -> PaperRow:
     recipe = load_recipe(folder / f"{told['recipe']}.toml")
-    return Row(told["recipe"], told["k"], told["sampler"], recipe, {key: told[key] for key in models})
+    return PaperRow(told["recipe"], told["k"], told["sampler"], recipe, {key: told[key] for key in models})

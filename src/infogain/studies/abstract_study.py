@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from infogain.evals.intervals import Interval
+from infogain.report.numbers import grouped, number, percent
+from infogain.report.plots import error_bars
+from infogain.report.tables import Table
 from infogain.studies.cell import Point, Row
 from infogain.studies.independent import interval, paired
 
@@ -15,16 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANY = 3  # names in a list; of more, how many
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table: text is shown as it is, numbers are aligned."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    bold: list[tuple[int, int]] = field(default_factory=list)  # row and column of what stands out
 
 
 class Check(NamedTuple):
@@ -51,7 +43,7 @@ class Study(ABC):
         return []
 
     @abstractmethod
-    def tables(self, rows: list[Row]) -> list[Grid]: ...
+    def tables(self, rows: list[Row]) -> list[Table]: ...
 
     @abstractmethod
     def draw(self, figure: Figure, rows: list[Row]) -> None: ...
@@ -65,8 +57,9 @@ class Study(ABC):
         """What came out, a sentence each."""
 
 
-def percent(x: float) -> str:
-    return f"{100 * x:.1f}"
+def accuracy_bars(rows: Sequence[Row]) -> list[list[float]]:
+    """Error bars of accuracies in per cent."""
+    return error_bars([interval(row, "accuracy") for row in rows])
 
 
 def accuracy(row: Row) -> str:
@@ -111,17 +104,15 @@ SHOWN: dict[str, Any] = {
     "accuracy %": accuracy,
     "sound %": lambda row: percent(row["sound"]),
     "H̃": entropy,
-    "forwards": lambda row: f"{row['forwards']:.1f}",
-    "token-forwards": lambda row: f"{row['token_forwards']:,.0f}",
-    "bypassed %": lambda row: percent(row["bypassed"]) if "bypassed" in row.numbers else "–",
-    "seconds": lambda row: f"{row['seconds']:.1f}",
+    "forwards": lambda row: number(row["forwards"]),
+    "token-forwards": lambda row: grouped(row["token_forwards"]),
+    "bypassed %": lambda row: percent(row.numbers.get("bypassed")),
+    "seconds": lambda row: number(row["seconds"]),
 }
 
 
-def listing(title: str, rows: list[Row], numbers: list[str], labels: list[str] | None = None) -> Grid:
+def listing(title: str, rows: list[Row], numbers: list[str], labels: list[str] | None = None) -> Table:
     """One line per row: its labels, then these numbers."""
     names = labels or (list(rows[0].labels) if rows else [])
-    lines = [
-        [str(row.labels.get(name, "")) for name in names] + [SHOWN[number](row) for number in numbers] for row in rows
-    ]
-    return Grid(title, [*names, *numbers], lines)
+    lines = [[*(str(row.labels.get(name, "")) for name in names), *(SHOWN[x](row) for x in numbers)] for row in rows]
+    return Table([*names, *numbers], lines, words=len(names), title=title)

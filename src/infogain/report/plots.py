@@ -1,13 +1,10 @@
-"""How figures look: colours that any colour vision tells apart, a line style of its own for each sampler."""
+"""How figures look and are saved: colours that any colour vision tells apart, a line style for each sampler."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from infogain.evals.intervals import Interval
-from infogain.studies.cell import Row
-from infogain.studies.independent import interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +24,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK, GREY)
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKS = "osD^vP*X"
+DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.92) hue-rotate(180deg); } }"
 LINES: dict[str, tuple[str, Any]] = {
     "uniform": (GREY, ":"),
     "ar": (BLACK, ":"),
@@ -82,16 +80,10 @@ def bars_across(axes: Axes, labels: list[str], values: list[float], errors: Any 
     axes.set_ylim(len(labels) - 0.4, -0.6)
 
 
-def margins(rows: Sequence[Row]) -> list[list[float]]:
-    """Error bars of accuracies in per cent."""
-    return error_bars([interval(row, "accuracy") for row in rows])
-
-
-def error_bars(shares: Sequence[Interval]) -> list[list[float]]:
-    """In per cent: below and above."""
-    below = [100 * (share.value - share.low) for share in shares]
-    above = [100 * (share.high - share.value) for share in shares]
-    return [[max(0.0, x) for x in below], [max(0.0, x) for x in above]]
+def error_bars(shares: Sequence[tuple[float, float, float]]) -> list[list[float]]:
+    """How far intervals (value, low, high) reach below and above their values, in per cent."""
+    below = [max(0.0, 100 * (value - low)) for value, low, _ in shares]
+    return [below, [max(0.0, 100 * (high - value)) for value, _, high in shares]]
 
 
 def side_legend(axes: Axes) -> None:
@@ -106,3 +98,27 @@ def figure_legend(figure: Figure, axes: Axes, columns: int = 1) -> None:
     style: dict[str, Any] = {"ncols": columns, "frameon": False, "handlelength": 3.5}
     style["loc"] = "outside upper center" if columns > 1 else "outside right center"
     figure.legend(handles, names, **style)
+
+
+def draw(paths: Sequence[Path], size: tuple[float, float], paint: Callable[[Figure], None]) -> list[Path]:
+    """Save one figure as these files, PNG or SVG; none where matplotlib, an extra, is not installed."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        return []
+    with mpl.rc_context({"svg.hashsalt": paths[0].stem, "font.size": 10, "svg.fonttype": "path"}):
+        figure = Figure(figsize=size, layout="constrained")
+        paint(figure)
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {}
+            figure.savefig(path, dpi=130, facecolor="white", metadata=metadata)
+            if path.suffix == ".svg":
+                _turn_dark_with_the_page(path)
+    return list(paths)
+
+
+def _turn_dark_with_the_page(svg: Path) -> None:
+    """Where the page or system around a figure is dark, let light and dark change places; hues stay."""
+    head, tag, rest = svg.read_text(encoding="utf-8").partition("<defs>")
+    svg.write_text(f"{head}<style>{DARK}</style>{tag}{rest}", encoding="utf-8")

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 import torch
 
 from infogain.options import Plain
-from infogain.studies.base import Study
+from infogain.studies.abstract_study import Study
 from infogain.studies.cell import Cell, Point, Row
 from infogain.studies.decoding import run_cell
 from infogain.studies.independent import with_intervals

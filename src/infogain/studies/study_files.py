@@ -9,12 +9,14 @@ from typing import Any
 
 from infogain.options import Plain
 from infogain.provenance import versions
-from infogain.studies.base import Study
+from infogain.report import plots
+from infogain.report.numbers import six_digits
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Study
 from infogain.studies.cell import Row
 from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
-DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.92) hue-rotate(180deg); } }"
 SIGNED = ("model", "cache", "dtype", "device", "infogain")  # first columns of a CSV: what made the row
 # No columns of a CSV.
 LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance")
@@ -47,9 +49,13 @@ def describe(study: Study, rows: list[Row], size: str, subject: Subject) -> Plai
         "seconds": round(sum(row.numbers["seconds"] for row in rows), 1),
         "summary": study.summary(rows) if rows else [],
         "checks": [list(check) for check in study.checks(rows)] if rows else [],
-        "tables": [vars(grid) for grid in study.tables(rows)] if rows else [],
+        "tables": [_table(table) for table in study.tables(rows)] if rows else [],
         "rows": [_unsigned(row.plain()) for row in rows],
     }
+
+
+def _table(table: Table) -> Plain:
+    return {name: getattr(table, name) for name in ("title", "columns", "rows", "bold", "words")}
 
 
 def provenances(rows: list[Row]) -> list[Plain]:
@@ -66,17 +72,8 @@ def _unsigned(row: Plain) -> Plain:
 def as_text(record: Plain) -> str:
     """JSON with a line for each row: small, and differences can be read."""
     head = json.dumps({**record, "rows": []}, ensure_ascii=False, indent=1)
-    lines = ",\n".join("  " + json.dumps(_short(row), ensure_ascii=False) for row in record["rows"])
+    lines = ",\n".join("  " + json.dumps(six_digits(row), ensure_ascii=False) for row in record["rows"])
     return head.removesuffix("[]\n}") + f"[\n{lines}\n ]\n}}\n"
-
-
-def _short(value: Any) -> Any:
-    """Six digits are enough."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _short(part) for key, part in value.items()}
-    return [_short(part) for part in value] if isinstance(value, list) else value
 
 
 def save_csv(rows: list[Row], path: Path) -> None:
@@ -99,30 +96,10 @@ def _signature(row: Row) -> Plain:
 
 def _cell(value: Any) -> Any:
     """An interval as one text."""
-    return " to ".join(f"{x:.6g}" for x in value) if isinstance(value, list) else _short(value)
+    return " to ".join(f"{x:.6g}" for x in value) if isinstance(value, list) else six_digits(value)
 
 
 def draw(study: Study, rows: list[Row], folder: Path) -> list[Path]:
     """The figure; nothing where matplotlib is not installed or nothing is to be drawn."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        return []
-    if not rows:
-        return []
-    with mpl.rc_context({"svg.hashsalt": study.name, "font.size": 10, "svg.fonttype": "path"}):
-        figure = Figure(figsize=study.figure_size, layout="constrained")
-        study.draw(figure, rows)
-        paths = [folder / f"{study.name}.{ending}" for ending in FORMATS]
-        for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {}
-            figure.savefig(path, dpi=130, facecolor="white", metadata=metadata)
-    follow_the_page(folder / f"{study.name}.svg")
-    return paths
-
-
-def follow_the_page(svg: Path) -> None:
-    """Let a figure turn dark where the page or the system around it is: light and dark change places, hues stay."""
-    head, tag, rest = svg.read_text(encoding="utf-8").partition("<defs>")
-    svg.write_text(f"{head}<style>{DARK}</style>{tag}{rest}", encoding="utf-8")
+    paths = [folder / f"{study.name}.{ending}" for ending in FORMATS]
+    return plots.draw(paths, study.figure_size, lambda figure: study.draw(figure, rows)) if rows else []

@@ -1,12 +1,12 @@
-"""What a bench leaves: JSON with everything, a table of the cases, one of the criteria, and comparisons."""
+"""The record of a bench: JSON with everything, and its tables: cases, criteria, comparisons."""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import torch
 
@@ -15,15 +15,11 @@ from infogain.bench.suites import JUDGED
 from infogain.errors import InputError
 from infogain.options import Plain
 from infogain.provenance import versions
+from infogain.report.numbers import NONE, grouped, six_digits
+from infogain.report.tables import Table
 
 FILE = "bench.json"
 MIB = 2**20
-UNKNOWN = "–"
-
-
-class Table(NamedTuple):
-    columns: list[str]
-    rows: list[list[str]]
 
 
 # what is shown of a case: the number's name, and the factor and digits it is shown with
@@ -38,7 +34,7 @@ TIMES: Shown = {
 }
 COSTS: Shown = {
     "forwards": ("calls", 1, 0),
-    "columns": ("token_forwards", 1, 0),
+    "token-forwards": ("token_forwards", 1, 0),
     "peak MiB": ("peak_bytes", 1 / MIB, 0),
     "K/V MiB": ("kv_bytes", 1 / MIB, 2),
     "start-up s": ("start_up_s", 1, 2),
@@ -75,7 +71,7 @@ def record(runs: Mapping[str, Plain], skipped: Mapping[str, str], suite: str | N
 
 
 def save(found: Plain, path: Path) -> None:
-    path.write_text(json.dumps(_short(found), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(six_digits(found), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def load(path: Path) -> Plain:
@@ -88,31 +84,20 @@ def load(path: Path) -> Plain:
     return dict(found)
 
 
-def _short(value: Any) -> Any:
-    """Six digits are enough."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _short(part) for key, part in value.items()}
-    return [_short(part) for part in value] if isinstance(value, list | tuple) else value
-
-
 def listing(runs: Mapping[str, Plain], what: Shown) -> Table:
     rows = [
-        [name, *(shown(numbers.get(key), factor, digits) for key, factor, digits in what.values())]
+        [name, *(grouped(numbers.get(key), digits, factor) for key, factor, digits in what.values())]
         for name, numbers in runs.items()
     ]
     return Table(["case", *what], rows)
 
 
-def shown(value: float | None, factor: float, digits: int) -> str:
-    return "–" if value is None else f"{value * factor:,.{digits}f}"
-
-
 def ratios(runs: Mapping[str, Plain]) -> Table:
     """Every case against the first."""
     what = {**TIMES, **COSTS}
-    keys = {title: what[title][0] for title in ("ms/step", "forward", "tokens/s", "columns", "peak MiB", "K/V MiB")}
+    keys = {
+        title: what[title][0] for title in ("ms/step", "forward", "tokens/s", "token-forwards", "peak MiB", "K/V MiB")
+    }
     first = next(iter(runs.values()))
     rows = [[name, *(_ratio(own.get(key), first.get(key)) for key in keys.values())] for name, own in runs.items()]
     return Table(["over the first", *keys], rows)
@@ -124,8 +109,7 @@ def tables(found: Plain) -> list[Table]:
     if not runs:
         return []
     every = criteria(runs)
-    known = every._replace(rows=[row for row in every.rows if row[-1] != UNKNOWN])
-    judged = [known] if found["suite"] == JUDGED and known.rows else []
+    judged = [measured(every)] if found["suite"] == JUDGED and measured(every).rows else []
     return [listing(runs, TIMES), listing(runs, COSTS), ratios(runs), *judged]
 
 
@@ -155,18 +139,23 @@ def warnings(found: Plain) -> list[str]:
 
 
 def _ratio(value: float | None, base: float | None) -> str:
-    return "–" if value is None or not base else f"{value / base:.2f}"
+    return NONE if value is None or not base else f"{value / base:.2f}"
 
 
 def criteria(runs: Mapping[str, Plain]) -> Table:
     rows = []
-    for criterion, measured in verdict(runs):
+    for criterion, value in verdict(runs):
         wanted = f"{'≤' if criterion.at_most else '≥'} {criterion.wanted:g}"
-        if measured is None:
-            rows.append([criterion.words, wanted, "not measured", UNKNOWN])
+        if value is None:
+            rows.append([criterion.words, wanted, "not measured", NONE])
         else:
-            rows.append([criterion.words, wanted, f"{measured:.3f}", "yes" if criterion.holds(measured) else "no"])
+            rows.append([criterion.words, wanted, f"{value:.3f}", "yes" if criterion.holds(value) else "no"])
     return Table(["criterion", "wanted", "measured", "holds"], rows)
+
+
+def measured(criteria: Table) -> Table:
+    """The criteria whose cases were run."""
+    return replace(criteria, rows=[row for row in criteria.rows if row[-1] != NONE])
 
 
 def compare(old: Plain, new: Plain) -> Table:
@@ -185,17 +174,4 @@ def compare(old: Plain, new: Plain) -> Table:
                 rows.append([name, key.replace("_", " "), *both, f"{change:.3f}", mark])
     if not rows:
         raise InputError("the two files have no case in common; compare runs of the same suite or flags.")
-    return Table(["case", "number", "old", "new", "new / old", ""], rows)
-
-
-def as_text(table: Table) -> str:
-    """In columns, for a terminal without more."""
-    widths = [max(len(row[i]) for row in [table.columns, *table.rows]) for i in range(len(table.columns))]
-    lines = [table.columns, ["─" * width for width in widths], *table.rows]
-    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
-    return "\n".join("  ".join(line).rstrip() for line in padded)
-
-
-def as_markdown(table: Table) -> str:
-    lines: Sequence[Sequence[str]] = [table.columns, ["---"] * len(table.columns), *table.rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return Table(["case", "number", "old", "new", "new / old", "change"], rows)

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 from infogain.bench.limits import columns_in_balance, operations
-from infogain.bench.report import COSTS, TIMES, Table, as_markdown, criteria, listing
+from infogain.bench.records import COSTS, TIMES, criteria, listing, measured
 from infogain.bench.shapes import SHAPES
 from infogain.bench.suites import JUDGED
 from infogain.options import Plain
+from infogain.report.numbers import grouped
+from infogain.report.tables import Table, as_markdown, legend_in_markdown
 
 MARK = "<!-- What follows is written by tools/results.py; do not edit. -->\n"
 BLOCK, N, CONTEXT = 16, 8, 512
@@ -20,7 +22,7 @@ def build(page: str, folder: Path) -> str:
     """The page with its generated part made anew from the folder's bench-*.json."""
     records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("bench-*.json"))]
     head = f"Counted from the shapes, weights in bfloat16, blocks of {BLOCK} on {CONTEXT} cached columns:\n"
-    parts = [page.split(MARK)[0] + MARK, head, as_markdown(counted()), *([section(r) for r in records] or [NOTHING])]
+    parts = [page.split(MARK)[0] + MARK, head, *shown([counted()]), *([section(r) for r in records] or [NOTHING])]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -33,7 +35,7 @@ def counted() -> Table:
         work = (operations(spec, n * live, n * BLOCK, CONTEXT + BLOCK) / 1e12 for n in (1, N))
         numbers = (2e-9 * (spec.parameters - head), 2e-6 * spec.cached(CONTEXT), *work)
         if name != "tiny":
-            rows.append([name, *(f"{number:,.2f}" for number in numbers), f"{live}", f"{N * live}"])
+            rows.append([name, *(grouped(number, 2) for number in numbers), f"{live}", f"{N * live}"])
     each = [f"{what}, {who}" for what in ("10¹² operations", "columns") for who in ("greedy", f"N = {N}")]
     return Table(["shape", "weights read, GB", "K/V, MB", *each], rows)
 
@@ -41,9 +43,15 @@ def counted() -> Table:
 def section(record: Plain) -> str:
     runs = record["cases"]
     about = [f"## Measured: {record['device']}\n", f"torch {record['versions']['torch']}. {limits(runs)}\n"]
-    judged = [as_markdown(measured(criteria(runs)))] if record["suite"] == JUDGED else []
+    judged = [measured(criteria(runs))] if record["suite"] == JUDGED else []
+    tables = [*judged, listing(runs, TIMES), listing(runs, COSTS)]
     left_out = [f"{name} was left out: {reason}\n" for name, reason in record["skipped"].items()]
-    return "\n".join([*about, *judged, as_markdown(listing(runs, TIMES)), as_markdown(listing(runs, COSTS)), *left_out])
+    return "\n".join([*about, *shown(tables), *left_out])
+
+
+def shown(tables: list[Table]) -> list[str]:
+    """The tables, and below them what their columns mean."""
+    return [*map(as_markdown, tables), legend_in_markdown(*tables)]
 
 
 def limits(runs: dict[str, Plain]) -> str:
@@ -56,8 +64,3 @@ def limits(runs: dict[str, Plain]) -> str:
         balance = f", in balance at {columns_in_balance(SHAPES[shape], found):.0f} columns" if shape in SHAPES else ""
         said[shape] = f"{shape} ({found['dtype']}): {reading}, {products}{balance}."
     return " ".join(said.values())
-
-
-def measured(table: Table) -> Table:
-    """Without criteria whose cases were not run."""
-    return table._replace(rows=[row for row in table.rows if row[-1] != "–"])

@@ -1,0 +1,73 @@
+"""Runs as a table: what was asked of each, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from infogain.evals.intervals import stored
+from infogain.evals.runs import Run, wanted
+from infogain.evals.summary import summary
+from infogain.options import Plain
+from infogain.report.numbers import NONE, number, percent
+from infogain.report.tables import Table
+
+
+def pace(recipe: Plain) -> str:
+    """K, or how many steps there are."""
+    schedule = recipe["schedule"]
+    return str(schedule["k"]) if "k" in schedule else f"{schedule.get('count', '?')} steps"
+
+
+def cache_label(model: Plain) -> str:
+    """The cache, and how often rows are read where that is not for every block. Older runs may not say."""
+    cache, refresh = model.get("cache") or NONE, model.get("refresh", 1)
+    return f"{cache}, refresh {refresh}" if refresh > 1 else cache
+
+
+def extent(found: Plain) -> str:
+    """Problems × seeds; of an unfinished run how many of its texts there are."""
+    if found["lines"] < found["wanted"]:
+        return f"{found['lines']} of {found['wanted']}"
+    return f"{found['problems']}×{found['seeds']}"
+
+
+# What can be shown of a run: from what was asked, and from what came of it.
+ASKED: dict[str, Callable[[Run, Plain], str]] = {
+    "run": lambda run, about: run.name.rpartition("-")[2][:6],
+    "task": lambda run, about: about["task"],
+    "model": lambda run, about: about["model"]["name"],
+    "sampler": lambda run, about: about["recipe"]["sampler"]["name"],
+    "K": lambda run, about: pace(about["recipe"]),
+    "block": lambda run, about: str(about["recipe"].get("block") or "all"),
+    "cache": lambda run, about: cache_label(about["model"]),
+}
+SPARED = ("block", "cache")  # where runs do not differ in it
+FOUND: dict[str, Callable[[Plain], str]] = {
+    "pass@1": lambda found: percent(found["accuracy"]),
+    "95 %": lambda found: stored(found["accuracy"], found["accuracy_95"]).bounds(scale=100),
+    "texts": extent,
+    "H̃": lambda found: number(found["entropy"], 2),
+    "forwards": lambda found: number(found["forwards"]),
+    "token-fw": lambda found: number(found["token_forwards"], 0),
+    "bypass": lambda found: NONE if found["bypass_rate"] is None else f"{found['bypass_rate']:.0%}",
+    "tok/s": lambda found: number(found["tokens_per_second"], 0),
+}
+
+
+def listing(runs: Iterable[Run], asked: Sequence[str] = tuple(ASKED), found: Sequence[str] = tuple(FOUND)) -> Table:
+    """A row for each run, with these columns; a run without a finished line has no numbers."""
+    runs = list(runs)
+    told = [name for name in asked if name not in SPARED or len(runs) == 1 or _differ(runs, name)]
+    rows = [_numbers(run, told, found) for run in runs]
+    return Table([*told, *found], rows, len(told))
+
+
+def _differ(runs: Sequence[Run], name: str) -> bool:
+    return len({ASKED[name](run, run.about) for run in runs}) > 1
+
+
+def _numbers(run: Run, asked: Sequence[str], found: Sequence[str]) -> list[str]:
+    about, lines = run.about, run.items()
+    came = {"lines": 0, "wanted": wanted(about), **(summary(lines) if lines else {})}
+    words = [ASKED[name](run, about) for name in asked]
+    return [*words, *(FOUND[name](came) if lines or name == "texts" else NONE for name in found)]

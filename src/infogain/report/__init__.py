@@ -1,0 +1,1 @@
+"""What evals, studies and bench share: tables, numbers as text, pages, plots, and the paper's own numbers."""

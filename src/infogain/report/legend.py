@@ -1,0 +1,134 @@
+"""What each column of a printed table means. A column name has one meaning, whichever command prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+_TASK = "share of right answers to the problems of that task, in per cent"
+_COST_MODEL = "milliseconds of a step as that equation of the paper has it, its constants fitted to these steps"
+_PAPER = "the paper's accuracy in per cent, averaged over its tasks, and H̃ of that model"
+
+EXPLAINED: dict[str, str] = {
+    # what was decoded, and how
+    "run": "the end of the run's name",
+    "task": "which problems",
+    "problems": "which set of problems",
+    "model": "name of the checkpoint",
+    "model and task": "the trained model on a task, or an exact toy (toy:NAME)",
+    "sampler": "what decides which columns are written with what",
+    "K": "tokens written per step",
+    "N": "candidates evaluated per step",
+    "γ": "confidence above which a column is written without candidates; 1: never",
+    "α": "gain_power: the remaining entropy is divided by (masks left)^α; the paper has 1",
+    "φ": "certainty that positions are drawn by",
+    "τ_pos": "temperature of positions",
+    "τ_token": "temperature of tokens",
+    "block": "columns decoded together",
+    "cache": "which K/V of the columns outside the block are kept",
+    "budget": "candidates per step, all hypotheses together",
+    "width": "hypotheses kept side by side",
+    "part": "greedy decoding, a sweep over N, or a sweep over the width of the beam",
+    "shape": "whose layers and widths the model has; its weights are random",
+    "configurations": "samplers × K × temperatures that r is over",
+    # how good
+    "pass@1": "right texts in per cent: of each problem over its seeds, then over problems",
+    "95 %": "95 % interval over problems",
+    "accuracy %": "right answers in per cent, with the 95 % interval where one is given",
+    "sound %": "right answers that were reached by right steps, in per cent",
+    "average": "mean of the tasks, with its 95 % interval",
+    "Avg.": "mean of the tasks shown",
+    "texts": "problems × seeds; of an unfinished run, how many of its texts are there",
+    "factors begun first %": "decodes whose first step writes a factor, not the product, in per cent",
+    "factors finished first %": "decodes that finish both factors before the product, in per cent",
+    "verdict written at": "when the verdict is written, from 0 (first step) to 1 (last)",
+    "verdict last %": "decodes that write the verdict after all of the reasoning, in per cent",
+    "oneway": _TASK,
+    "judgement": _TASK,
+    "sudoku": _TASK,
+    "countdown": _TASK,
+    "arithmetic": _TASK,
+    # what it cost
+    "H̃": "entropies of the tokens written, summed, in nats; mean over texts",
+    "mean H̃": "H̃ (entropies of the tokens written, summed, in nats), mean of the tasks",
+    "forwards": "calls of the model",
+    "token-forwards": "columns that ran through the model, all candidates counted",
+    "token-fw": "columns that ran through the model, all candidates counted",
+    "bypass": "steps with a choice that were decided without candidates",
+    "bypassed %": "steps with a choice that were decided without candidates, in per cent",
+    "tok/s": "tokens written per second, scoring excluded",
+    "seconds": "time for all problems of the task",
+    # J and Proposition 1
+    "actions": "actions taken, over all steps",
+    "5th percentile": "J (gain less cost, in nats) that 5 % of the actions lie below",
+    "median": "median of J",
+    "J ≥ −5e-4 %": "actions at most 5e-4 below the bound of 0, in per cent",
+    "J > 0 %": "actions above 0, in per cent",
+    "positions": "masked columns, over all states looked at",
+    "mean": "mean of J over a position's tokens, averaged over positions",
+    "largest": "largest mean of J at one position; Proposition 1 says 0 or less",
+    "above 0 %": "positions where the mean of J is above 0, in per cent",
+    "r": "Pearson's correlation of accuracy and mean H̃, with its 95 % interval",
+    # time and memory
+    "case": "what was timed",
+    "ms/step": "milliseconds of a whole step that opens no block",
+    "forward": "milliseconds of the model's forward alone",
+    "forward ms": "milliseconds of the model's forward alone",
+    "opening": "milliseconds to open a block",
+    "ms/token": "milliseconds per token of whole decodes, block openings counted as greedy's",
+    "tokens/s": "tokens written per second of a whole decode",
+    "× reading": "time of a step over that of reading every weight once",
+    "% matmul": "operations per second, in per cent of those of a large matrix product",
+    "candidates": "candidates per row that were evaluated, mean over steps",
+    "weights MiB": "the model's weights",
+    "K/V MiB": "K/V that contexts hold, at most",
+    "logits MiB": "logits of the largest forward",
+    "peak MiB": "most memory in use at once; counted on a GPU only",
+    "start-up s": "seconds that the first decode takes longer than later ones",
+    "over greedy %": "how much more than greedy decoding, in per cent",
+    "paper %": "how much more in the paper, in per cent ± spread",
+    "over the first": "every number divided by that of the first case",
+    "weights read, GB": "bytes of weights that a forward reads",
+    "K/V, MB": "bytes of K/V in the cache",
+    "10¹² operations, greedy": "operations of a greedy step",
+    "10¹² operations, N = 8": "operations of a step with 8 candidates",
+    "columns, greedy": "columns that run through the model in a greedy step",
+    "columns, N = 8": "columns that run through the model in a step with 8 candidates",
+    "Eq. 26": _COST_MODEL,
+    "Eq. 27": _COST_MODEL,
+    "Eq. 28": _COST_MODEL,
+    # comparisons and verdicts
+    "study": "where it is measured",
+    "claim": "what the paper says",
+    "holds": "whether it does",
+    "evidence": "the numbers it rests on, with 95 % intervals",
+    "criterion": "what is held against a bound; a line that begins with · continues the one above it",
+    "wanted": "the bound",
+    "measured": "the number here",
+    "number": "which number the line holds",
+    "old": "the number in the first file",
+    "new": "the number in the second file",
+    "new / old": "the change as a factor",
+    "change": "better or worse, where it is more than noise",
+    "first": "the first run's number",
+    "second": "the second run's number",
+    "second − first": "mean difference over problems that both runs have",
+    "paper": "the paper's numbers",
+    "here": "this package's numbers",
+    "Dream": _PAPER,
+    "SDAR": _PAPER,
+    "TraDo": _PAPER,
+}
+
+
+def meanings(names: Iterable[str], own: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Each column and what it means; columns with the same meaning stand together: `SDAR, TraDo`.
+
+    Columns such as `Eq. 26: N · 5.19` and `paper: H̃` are explained by what stands before the colon. Columns that only
+    one table has are explained by `own`.
+    """
+    known, found = {**EXPLAINED, **(own or {})}, dict[str, list[str]]()
+    for name in dict.fromkeys(names):
+        short = name if name in known else name.partition(":")[0]
+        if short in known and short not in found.setdefault(known[short], []):
+            found[known[short]].append(short)
+    return {", ".join(same): about for about, same in found.items()}

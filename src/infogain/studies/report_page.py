@@ -1,0 +1,124 @@
+"""report.html: one page that fetches nothing, from the studies whose JSON lies in a folder."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from infogain import view
+from infogain.options import Plain
+from infogain.provenance import made_with
+from infogain.report.pages import markup, render
+from infogain.report.tables import Table
+from infogain.studies import trace_pair
+from infogain.studies.names import ORDER
+
+FILE = "report.html"
+VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page, under a title; what is empty is left out."""
+
+    name: str  # its anchor
+    title: str
+    source: str = ""  # where in the paper
+    claim: str = ""  # what the paper says
+    words: str = ""
+    lines: Sequence[str] = ()  # what came out, a sentence each
+    figure: str = ""  # SVG in base64
+    checks: Sequence[tuple[str, str, str, str]] = ()  # claim, kind of verdict, verdict, evidence
+    tables: Sequence[Table] = ()
+    reading: str = ""  # how to read the tables
+    viewer: str = field(default="", repr=False)  # HTML of a trace viewer
+    unfolded: int = 3  # tables that are shown at once
+    longest: int = 24  # rows of a table that is shown at once
+
+
+def load_records(folder: Path) -> list[Plain]:
+    """The studies that are there, in order."""
+    paths = [folder / f"{name}.json" for name in ORDER]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+
+
+def save_report(folder: Path) -> Path:
+    """Write the page of all studies in a folder; returns its path."""
+    records = load_records(folder)
+    sections = [section(record, folder) for record in records]
+    played = (
+        json.loads((folder / trace_pair.FILE).read_text(encoding="utf-8"))
+        if (folder / trace_pair.FILE).exists()
+        else None
+    )
+    if played and played["rows"]:
+        sections.append(viewer_section(trace_pair.words(played), trace_pair.viewer(played)))
+    made = [*provenances(records), *(trace_pair.provenances(played) if played else [])]
+    path = folder / FILE
+    path.write_text(page("Studies of samplers", about(records), sections, made), encoding="utf-8")
+    return path
+
+
+def provenances(records: Sequence[Plain]) -> list[Plain]:
+    """The provenances of those records that hold one; older ones do not."""
+    return [table for record in records for table in record.get("provenance", [])]
+
+
+def page(title: str, about: str, sections: Sequence[Section], made: Sequence[Plain] = ()) -> str:
+    """The HTML of a page; `made` is the provenance of what its sections show."""
+    shown = [vars(part) | {"viewer": markup(part.viewer)} for part in sections]
+    assets = view.assets() if any(part.viewer for part in sections) else ""
+    words = f"{about} {made_with(made)}".rstrip()
+    return render("studies_page.html", title=title, about=words, sections=shown, assets=markup(assets))
+
+
+def about(records: Sequence[Plain]) -> str:
+    """What was decoded, by what and where, and how to read the numbers."""
+    if not records:
+        return "No study has been run in this folder yet."
+    models = sorted({f"{record['model']['name']} ({record['model']['fingerprint'][:8]})" for record in records})
+    devices = sorted({device for record in records for device in record["devices"]})
+    sizes = sorted({record["size"] for record in records})
+    return (
+        f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, "
+        "over problems; a claim whose interval leaves it open is not decided. H̃ is cumulative entropy in nats. "
+        "Info-Gain picks among draws, so it does not keep the model's distribution: low H̃ is a means, accuracy the end."
+    )
+
+
+def section(record: Plain, folder: Path) -> Section:
+    """All that a study found."""
+    svg = folder / f"{record['study']}.svg"
+    return Section(
+        record["study"],
+        record["title"],
+        record["source"] + missing(record),
+        record["claim"],
+        "Here:",
+        record["summary"],
+        base64.b64encode(svg.read_bytes()).decode() if svg.exists() else "",
+        [(claim, *VERDICTS[holds], evidence) for claim, holds, evidence in record["checks"]],
+        tables(record),
+    )
+
+
+def tables(record: Plain) -> list[Table]:
+    """The tables of a record, whichever version wrote it."""
+    return [
+        Table(t["columns"], t["rows"], t.get("words", 1), t["title"], [(i, j) for i, j in t.get("bold", ())])
+        for t in record["tables"]
+    ]
+
+
+def missing(record: Plain) -> str:
+    """How far an unfinished study is; empty for one that is finished."""
+    done, expected = record["points"], record["expected"]
+    return "" if done >= expected else f" · {done} of {expected} points so far"
+
+
+def viewer_section(words: str, viewer: str, verdicts: Sequence[str] = ()) -> Section:
+    """One problem that can be played step by step."""
+    return Section("duel", "One problem, step by step", words=words, lines=verdicts, viewer=viewer)
