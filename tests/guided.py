@@ -42,8 +42,8 @@ class Guided(Wrapper):
         super().__init__(inner)
         self.scale = scale
 
-    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
-        opening, candidate = self.inner.columns(length, start, width, kept)
+    def columns(self, length: int, start: int, width: int, previous_start: int | None = None) -> tuple[int, int]:
+        opening, candidate = self.inner.columns(length, start, width, previous_start)
         return 2 * opening, 2 * candidate
 
     def prefill(
@@ -53,8 +53,8 @@ class Guided(Wrapper):
         return self._opened(canvas, start, *opened)
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[GuidedContext, Tensor]:
-        places = None if past.places is None else pairs(past.places)
-        inner = Past(past.context.inner, self._rows(past.row), twice(past.kept), places)
+        host_rows = None if past.host_rows is None else pairs(past.host_rows)
+        inner = Past(past.context.inner, self._rows(past.row), twice(past.previous_start), host_rows)
         return self._opened(canvas, start, *self.inner.append(self._both(canvas), twice(start), width, inner))
 
     def __call__(self, tokens: Tensor, context: GuidedContext, row: Tensor, most: int) -> Tensor:

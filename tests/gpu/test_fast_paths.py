@@ -11,7 +11,7 @@ import infogain
 from infogain import Canvas, Vocabulary
 from infogain.algorithm import noise
 from infogain.algorithm.marginals import Marginals
-from infogain.kernels import Keys, MaskedColumns, Shared, attend_shared, gate
+from infogain.kernels import KV, MaskedColumns, Shared, attend_shared, gate
 from infogain.kernels.attention_triton import attend_candidates
 from infogain.kernels.columns_triton import number_masked, statistics
 from infogain.kernels.hashing_triton import noise as fused_noise
@@ -178,10 +178,10 @@ def test_attention_is_that_of_torch(shape: tuple[int, ...]) -> None:
     row = torch.randint(0, contexts, (2 * rows,), device="cuda")[::2]  # a view
     limit = torch.randint(frozen_columns // 2, frozen_columns + 1, (contexts,), device="cuda")
     first = torch.randint(0, frozen_columns, (contexts,), device="cuda")
-    own = Keys(k.transpose(1, 2), v.transpose(1, 2))
+    own = KV(k.transpose(1, 2), v.transpose(1, 2))
     last = (first + columns).where(torch.arange(contexts, device="cuda") % 2 == 0, frozen_columns)  # or to the end
-    shared = Shared([Keys(*far)], first, last, limit, row, rows)
-    q32, near32, far32 = q.float(), Keys(k.float(), v.float()), Keys(*(x.float() for x in far))
+    shared = Shared([KV(*far)], first, last, limit, row, rows)
+    q32, near32, far32 = q.float(), KV(k.float(), v.float()), KV(*(x.float() for x in far))
     for block in (None, 4):
         expected = attend_shared(q.transpose(1, 2), own, live[:, None], replace(shared, block=block), 0)
         got = attend_candidates(q32, near32, far32, shared.window, live, block or columns)

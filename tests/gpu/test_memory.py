@@ -13,7 +13,7 @@ import infogain
 from infogain import Canvas
 from infogain.kernels import MaskedColumns
 from infogain.models.backbone.backbone import Backbone, random_backbone
-from infogain.models.backbone.recorded import Recorded
+from infogain.models.backbone.graphs import Recording
 from infogain.samplers import make
 from tests.gpu.test_fast_paths import SPEC
 
@@ -58,12 +58,12 @@ def test_memory_that_is_idle_is_given_back_at_the_start_and_kept_from_then_on() 
     before = calls("free")
     decoded(model, 2)
     assert calls("free") > before
-    assert model.engine is not None
-    recorded = len(model.engine.recorded)
+    assert model.graphs is not None
+    recorded = len(model.graphs.recorded)
     leave_idle(4)
     before = calls("free")
     decoded(model, 8)
-    assert len(model.engine.recorded) > recorded
+    assert len(model.graphs.recorded) > recorded
     assert calls("free") == before
 
 
@@ -87,7 +87,7 @@ def test_a_capture_that_finds_no_memory_is_tried_again_with_what_was_idle() -> N
     x = torch.arange(4.0, device="cuda")
     leave_idle(4)
     before = calls("free")
-    assert torch.equal(Recorded(forward, torch.zeros_like(x))([], x), x + 1)
+    assert torch.equal(Recording(forward, torch.zeros_like(x))([], x), x + 1)
     assert forward.tries == 2
     assert calls("free") >= before + 4
 
@@ -97,7 +97,7 @@ def test_what_is_recorded_after_a_capture_that_failed_shares_its_memory() -> Non
         raise KeyboardInterrupt
 
     x = torch.arange(4.0, device="cuda")
-    every = [Recorded(Trouble(fail), torch.zeros_like(x)), Recorded(torch.neg, torch.zeros_like(x))]
+    every = [Recording(Trouble(fail), torch.zeros_like(x)), Recording(torch.neg, torch.zeros_like(x))]
     with pytest.raises(KeyboardInterrupt):
         every[0](every, x)
     assert every[0].graph is None

@@ -127,7 +127,7 @@ class Forgetful(Wrapper):
         context, anew = self.inner.prefill(canvas, start, width)
         inside = torch.tensor(start)[:, None] + torch.arange(width) < canvas.length[:, None]
         assert torch.allclose(logits[inside], anew[inside], atol=1e-9)
-        self.opened.append(list(past.kept))
+        self.opened.append(list(past.previous_start))
         return context, anew
 
 
@@ -311,7 +311,7 @@ def test_going_on_reads_what_a_prefill_reads_where_nothing_has_changed(family: s
     row = torch.tensor([1, 0, 0])
     tokens = torch.randint(0, 20, (3, width))
     assert torch.allclose(model(tokens, after, row, 2), model(tokens, anew, row, 2), atol=1e-9)
-    assert model.columns(12, 6, width, kept=2)[0] == (10 if cache == "prefix" else 8)
+    assert model.columns(12, 6, width, previous_start=2)[0] == (10 if cache == "prefix" else 8)
 
 
 @pytest.mark.parametrize(("family", "cache"), FROZEN)

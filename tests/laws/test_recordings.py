@@ -12,8 +12,7 @@ from torch import Tensor
 import infogain
 from infogain import Canvas
 from infogain.models.backbone.backbone import Backbone, random_backbone
-from infogain.models.backbone.graphs import MOST_RECORDED
-from infogain.models.backbone.recorded import Recorded
+from infogain.models.backbone.graphs import MOST_RECORDED, Recording
 from infogain.samplers import make
 from tests.laws.test_backbone import BASE, SPECS, WIDTH, canvas_of
 
@@ -45,34 +44,34 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many recordings there were, each time one ran. Buffers are as small as the rows, so that it takes seconds."""
     monkeypatch.setattr("infogain.models.backbone.buffers.COLUMNS", 32)
     monkeypatch.setattr("infogain.models.backbone.graphs.TILE", 4)
-    counts, run = list[int](), Recorded.__call__
+    counts, run = list[int](), Recording.__call__
 
-    def counted(self: Recorded, others: Sized, *values: Tensor) -> Tensor:
+    def counted(self: Recording, others: Sized, *values: Tensor) -> Tensor:
         counts.append(len(others))
         return run(self, others, *values)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Recorded, "__call__", counted)
+    monkeypatch.setattr(Recording, "__call__", counted)
     return counts
 
 
 def test_recordings_stay_few_over_a_thousand_rows_of_mixed_widths(held: list[int]) -> None:
     plain = random_backbone(replace(SPECS["dream"], layers=1))
     model = Backbone(plain.transformer, engine="graphs")
-    assert model.engine is not None
+    assert model.graphs is not None
     for i, canvas in enumerate(batches(ROWS)):
         sampler, block = SAMPLERS[i % len(SAMPLERS)], 2 + 7 * i % 13
         one, two = (infogain.decode(m, canvas, sampler, schedule=4, block=block, seed=i) for m in (plain, model))
         assert torch.equal(one.tokens, two.tokens)
     assert max(held) == MOST_RECORDED
-    assert model.engine.times_recorded > MOST_RECORDED
+    assert model.graphs.times_recorded > MOST_RECORDED
 
 
 def test_what_was_used_longest_ago_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infogain.models.backbone.graphs.MOST_RECORDED", 2)
     model = Backbone(random_backbone(SPECS["llada"]).transformer, engine="graphs")
     context, _ = model.prefill(canvas_of(), [3, 2, 6, 1], WIDTH)
-    assert model.engine is not None
+    assert model.graphs is not None
     for rows in (1, 2, 1, 3):
         model(torch.full((rows, WIDTH), MASK), context, torch.arange(rows), 1)
-    assert [key[1] for key in model.engine.recorded] == [1, 3]
-    assert model.engine.times_recorded == 3
+    assert [key[1] for key in model.graphs.recorded] == [1, 3]
+    assert model.graphs.times_recorded == 3

@@ -65,7 +65,6 @@ LEANING = {  # docstrings that do not stand alone
     "cli.model.chat_model_flags",
     "evals.reproduce._with",
     "evals.tasks.countdown.tells",
-    "models.backbone.transformer.prefill",
 }
 
 

@@ -171,5 +171,5 @@ def play_steadily(model: Timed, canvas: Canvas, case: Case, seed: int) -> Log:
 
 
 def recordings(model: Timed) -> int:
-    engine = model.inner.engine if isinstance(model.inner, Backbone) else None
-    return engine.times_recorded if engine else 0
+    graphs = model.inner.graphs if isinstance(model.inner, Backbone) else None
+    return graphs.times_recorded if graphs else 0

@@ -4,7 +4,7 @@
 Triton is imported when a kernel first runs.
 """
 
-from infogain.kernels.attention import Keys, Shared, attend, attend_shared, places
+from infogain.kernels.attention import KV, Shared, attend, attend_shared, slots
 from infogain.kernels.columns import (
     MaskedColumns,
     Statistics,
@@ -22,9 +22,9 @@ from infogain.kernels.hashing import noise
 from infogain.kernels.layers import Angles, Heads, add_norm, gate, turn
 
 __all__ = [
+    "KV",
     "Angles",
     "Heads",
-    "Keys",
     "MaskedColumns",
     "Shared",
     "Statistics",
@@ -38,9 +38,9 @@ __all__ = [
     "noise",
     "number_masked",
     "of_columns",
-    "places",
     "probability",
     "rows_contiguous",
+    "slots",
     "spread",
     "statistics",
     "turn",

@@ -1,7 +1,6 @@
-"""Attention: of a row's columns over its own, or also over frozen ones that it shares with other rows.
+"""Attention of a row's columns over its own K/V, or also over frozen K/V that it shares with other rows.
 
-Letters: B rows of queries, Q query columns, C context rows, L context columns, H heads, K key-value heads, D head
-dimension.
+Letters: B query rows, Q query columns, C context rows, L context columns, H heads, K key-value heads, D head dimension.
 """
 
 from __future__ import annotations
@@ -17,145 +16,146 @@ from torch import Tensor
 from infogain.kernels import choice
 from infogain.kernels.columns import at_least_float32
 
-WIDEST = 2048  # columns of a window that the kernel takes
-NEVER = -1e30  # a score no softmax ever picks, and finite, so that a row without keys gives no NaN
+WIDEST = 2048  # most columns of a window that the kernel takes
+NEVER = -1e30  # a score that gets no share of a softmax; finite, so that a row that sees nothing gives no NaN
 
 
-class Keys(NamedTuple):
+class KV(NamedTuple):
     """Keys and values of one layer. [C, K, L, D] each"""
 
     k: Tensor
     v: Tensor
 
-    def fill(self, own: Keys) -> None:
-        """Copy the first columns of other keys; where those are fewer, the rest becomes 0, for 0 · NaN would show."""
-        count = min(own.k.shape[2], self.k.shape[2])
-        for kept, new in zip(self, own, strict=True):
-            kept[:, :, :count] = new[:, :, :count]
+    def fill(self, source: KV) -> None:
+        """Copy as many columns of `source` as fit. Values behind them become 0, because 0 · NaN would show."""
+        count = min(source.k.shape[2], self.k.shape[2])
+        for target, new in zip(self, source, strict=True):
+            target[:, :, :count] = new[:, :, :count]
         self.v[:, :, count:] = 0
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Frozen columns that many rows of queries read: one copy, however many rows share it.
+    """Frozen K/V that many query rows read: one copy, however many rows share it.
 
-    Where rows of queries go on from a context (`stored`), what they add to its keys is written where it reads none.
+    A forward that appends to a context (`stored`) writes the new K/V to columns that this forward does not read.
     """
 
-    layers: list[Keys]
-    first: Tensor  # [C] of the live window, whose keys are the query rows' own
-    last: Tensor  # [C] one past it
-    limit: Tensor  # [C] one past what may be read
-    row: Tensor  # [B] the context row each query row reads
-    most: int  # query rows that read the same one, at most
-    block: int | None = None  # the query rows' own columns are block-causal, in blocks so wide from the first on
-    stored: Tensor | None = None  # [B, S] where the keys of a query row's first S columns are put
+    layers: list[KV]
+    first: Tensor  # [C] first column of the live window, whose K/V are the query rows' own
+    last: Tensor  # [C] one past the live window
+    limit: Tensor  # [C] one past the columns that may be read
+    row: Tensor  # [B] the context row that each query row reads
+    most: int  # at most so many query rows read the same context row
+    block: int | None = None  # set: the query rows' own columns are block-causal, in blocks of this width
+    stored: Tensor | None = None  # [B, S] columns to store the K/V of a query row's first S columns in
 
-    def store(self, index: int, own: Keys) -> None:
-        """Into the layer's keys, at columns that no row reads of them."""
+    def store(self, index: int, own: KV) -> None:
+        """Write a query row's own K/V into layer `index`, at the columns of `stored`."""
         if self.stored is not None:
-            for kept, new in zip(self.layers[index], own, strict=True):
-                kept[self.row[:, None], :, self.stored] = new.transpose(1, 2)[:, : self.stored.shape[1]]
+            for target, new in zip(self.layers[index], own, strict=True):
+                target[self.row[:, None], :, self.stored] = new.transpose(1, 2)[:, : self.stored.shape[1]]
 
     @cached_property
     def window(self) -> Tensor:
-        """What each query row reads, in the order kernels take it. [B, 4]"""
+        """The bounds of what each query row reads, as the kernel takes them: row, first, last, limit. [B, 4]"""
         bounds = (self.first, self.last, self.limit)
         return torch.stack([self.row, *(bound[self.row] for bound in bounds)], 1).int()
 
     @cached_property
     def frozen(self) -> Tensor:
-        """Columns that may be read. [C, L]"""
+        """Whether each context column is frozen and may be read. [C, L]"""
         first, last, limit = (x[:, None] for x in (self.first, self.last, self.limit))
         column = torch.arange(self.layers[0].k.shape[2], device=self.row.device)
         return (column < limit) & ((column < first) | (column >= last))
 
     @cached_property
-    def place(self) -> Tensor:
-        """Where each query row stands among `most` places for every context row. [B]"""
+    def slot(self) -> Tensor:
+        """The slot of each query row, where every context row has `most` slots. [B]"""
         nth = (self.row[:, None] == self.row).tril(-1).sum(-1)  # rows before this one that read the same
         return self.row * self.most + nth
 
     @cached_property
     def grid(self) -> Tensor:
-        """The query rows in their places; any where there are fewer. [C·most]"""
+        """The query row in each slot; any row in slots that are left over. [C·most]"""
         grid = torch.zeros(len(self.limit) * self.most, dtype=torch.int64, device=self.row.device)
-        return grid.scatter(0, self.place, torch.arange(len(self.row), device=self.row.device))
+        return grid.scatter(0, self.slot, torch.arange(len(self.row), device=self.row.device))
 
 
-def attend(q: Tensor, keys: Keys, visible: Tensor | None) -> Tensor:
-    """Attention of a row's columns over keys of its own. [B, H, Q, D]
+def attend(q: Tensor, own: KV, visible: Tensor | None) -> Tensor:
+    """Attention of a row's columns over its own K/V; visible [B, Q or 1, Q], None: all. [B, H, Q, D]
 
     Heads that share a key head are folded into the query axis: no fused kernel takes both groups and a mask.
     """
     rows, heads, columns, dim = q.shape
-    kv = keys.k.shape[1]
-    folded = q.reshape(rows, kv, -1, dim)
+    kv_heads = own.k.shape[1]
+    folded = q.reshape(rows, kv_heads, -1, dim)
     if visible is not None and visible.shape[1] > 1:
-        visible = visible.repeat(1, heads // kv, 1)
+        visible = visible.repeat(1, heads // kv_heads, 1)
     mask = None if visible is None else visible[:, None]
-    return F.scaled_dot_product_attention(folded, *keys, attn_mask=mask).reshape(rows, heads, columns, dim)
+    return F.scaled_dot_product_attention(folded, *own, attn_mask=mask).reshape(rows, heads, columns, dim)
 
 
-def attend_shared(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
-    """Attention over a row's own columns, visible [B, 1, Q], and the frozen ones it shares with others. [B, H, Q, D]"""
+def attend_shared(q: Tensor, own: KV, visible: Tensor, shared: Shared, index: int) -> Tensor:
+    """Attention over a row's own K/V, visible [B, 1, Q], and the frozen K/V of layer `index`. [B, H, Q, D]"""
     if _kernel_takes(q, q.shape[2]):
         return _attend_by_kernel(q, own, visible, shared, index)
     return _attend_in_parts(q, own, visible, shared, index)
 
 
-def places(keys: Tensor, columns: int, rows: int, most: int) -> int:
-    """Query rows of one context row that a forward of `rows` windows, so many columns wide, must have places for.
+def slots(k: Tensor, columns: int, rows: int, most: int) -> int:
+    """Slots per context row (`Shared.most`) for a recorded forward of `rows` windows, each this many columns wide.
 
-    Torch packs them, so there are `most`; the kernel reads each by itself, and any forward of `rows` serves.
+    Torch packs query rows into slots, so there are `most`; the kernel needs none, and one recording serves any number.
     """
-    return rows if _kernel_takes(keys, columns) else most
+    return rows if _kernel_takes(k, columns) else most
 
 
-def _kernel_takes(keys: Tensor, columns: int) -> bool:
-    dim = keys.shape[-1]
-    return choice.forward_only(keys) and columns <= WIDEST and dim >= 16 and dim & (dim - 1) == 0
+def _kernel_takes(x: Tensor, columns: int) -> bool:
+    """Whether the kernel can attend with queries or keys like these, in windows of this many columns."""
+    dim = x.shape[-1]
+    return choice.forward_only(x) and columns <= WIDEST and dim >= 16 and dim & (dim - 1) == 0
 
 
-def _attend_by_kernel(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
+def _attend_by_kernel(q: Tensor, own: KV, visible: Tensor, shared: Shared, index: int) -> Tensor:
     from infogain.kernels.attention_triton import attend_candidates
 
     columns = q.shape[2]
     q, k, v = (x.transpose(1, 2) for x in (q, *own))  # [B, Q, heads, D]
     far, block = shared.layers[index], shared.block or columns
-    return attend_candidates(q, Keys(k, v), far, shared.window, visible[:, 0], block).transpose(1, 2)
+    return attend_candidates(q, KV(k, v), far, shared.window, visible[:, 0], block).transpose(1, 2)
 
 
-def _attend_in_parts(q: Tensor, own: Keys, visible: Tensor, shared: Shared, index: int) -> Tensor:
-    """The two parts are computed apart and merged by their log-sum-exp.
+def _attend_in_parts(q: Tensor, own: KV, visible: Tensor, shared: Shared, index: int) -> Tensor:
+    """Attention over own and over frozen K/V, computed apart and merged by their log-sum-exp.
 
-    For the frozen part the rows that share a context row are folded into its query axis: its keys are read once and
+    For the frozen part, query rows that share a context row are folded into its query axis: its K/V are read once and
     never copied.
     """
     rows, heads, columns, dim = q.shape
-    context, places = len(shared.limit), shared.most
-    kv = own.k.shape[1]
+    contexts, slots = len(shared.limit), shared.most
+    kv_heads = own.k.shape[1]
     if shared.block:
         block = torch.arange(columns, device=q.device) // shared.block
-        visible = (visible & (block <= block[:, None])).repeat(1, heads // kv, 1)
-    q = (q * dim**-0.5).reshape(rows, kv, heads // kv, columns, dim)
+        visible = (visible & (block <= block[:, None])).repeat(1, heads // kv_heads, 1)
+    q = (q * dim**-0.5).reshape(rows, kv_heads, heads // kv_heads, columns, dim)
     near, near_mass = _softmax_parts(q.flatten(2, 3), own, visible[:, None])
     packed = q[shared.grid]  # [C·N, K, H/K, Q, D]
-    packed = packed.reshape(context, places, kv, -1, dim).transpose(1, 2).flatten(2, 3)  # [C, K, N·H/K·Q, D]
+    packed = packed.reshape(contexts, slots, kv_heads, -1, dim).transpose(1, 2).flatten(2, 3)  # [C, K, N·H/K·Q, D]
     far, far_mass = _softmax_parts(packed, shared.layers[index], shared.frozen[:, None, None])
-    far, far_mass = (_unpack(part, places, shared.place) for part in (far, far_mass))
+    far, far_mass = (_unpack(part, slots, shared.slot) for part in (far, far_mass))
     share = torch.sigmoid(far_mass - near_mass)  # of the frozen columns in the whole softmax
     return (far * share + near * (1 - share)).to(own.v.dtype).reshape(rows, heads, columns, dim)
 
 
-def _softmax_parts(q: Tensor, keys: Keys, visible: Tensor) -> tuple[Tensor, Tensor]:
+def _softmax_parts(q: Tensor, kv: KV, visible: Tensor) -> tuple[Tensor, Tensor]:
     """Attention and its log-sum-exp. [B, K, X, D] over [B, K, Y, D] -> [B, K, X, D], [B, K, X, 1]"""
-    score = at_least_float32(q @ keys.k.transpose(-1, -2)).masked_fill(~visible, NEVER)
+    score = at_least_float32(q @ kv.k.transpose(-1, -2)).masked_fill(~visible, NEVER)
     mass = score.logsumexp(-1, keepdim=True)
-    return (score - mass).exp().to(keys.v.dtype) @ keys.v, mass
+    return (score - mass).exp().to(kv.v.dtype) @ kv.v, mass
 
 
-def _unpack(part: Tensor, places: int, place: Tensor) -> Tensor:
-    """From [C, K, N·X, D] back to the query rows. -> [B, K, X, D]"""
-    context, kv, _, dim = part.shape
-    return part.reshape(context, kv, places, -1, dim).transpose(1, 2).flatten(0, 1)[place]
+def _unpack(part: Tensor, slots: int, slot: Tensor) -> Tensor:
+    """Pick each query row's slot. [C, K, N·X, D] -> [B, K, X, D]"""
+    contexts, kv_heads, _, dim = part.shape
+    return part.reshape(contexts, kv_heads, slots, -1, dim).transpose(1, 2).flatten(0, 1)[slot]

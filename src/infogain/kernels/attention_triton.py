@@ -1,7 +1,7 @@
-"""Attention of candidate windows: over their own columns, and over frozen ones that candidates of a row share.
+"""Attention of candidate windows over their own K/V, and over frozen K/V that the candidates of a row share.
 
 One kernel does both parts. Where one program for each row and key head would leave the GPU idle, the frozen columns
-are cut into pieces that different programs read, and a second kernel merges them by their log-sum-exp. No key is
+are cut into pieces that different programs read, and a second kernel merges them by their log-sum-exp. No K/V are
 copied.
 """
 
@@ -14,18 +14,18 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from infogain.kernels.attention import Keys
+from infogain.kernels.attention import KV
 
-PROGRAMS = 264  # that keep a large GPU busy: two for each multiprocessor
+PROGRAMS = 264  # as many as keep a large GPU busy: two for each multiprocessor
 MOST_PIECES = 16
-KEYS = 64  # columns a program looks at together
-FEW = 2048  # queries: with fewer, a program for each keeps more of the GPU busy than one for eight
-LOG2_E = 1.4426950408889634  # powers of two are quicker than those of e
+KEYS = 64  # columns that a program looks at together
+FEW = 2048  # with fewer queries, one program for each keeps more of the GPU busy than one for eight
+LOG2_E = 1.4426950408889634  # powers of two are quicker than powers of e
 
 
 @triton.jit
 def _look(q, k, v, seen, scale, m, mass, acc, PRECISION: tl.constexpr):
-    """One tile of keys, taken into a running softmax. A score that is not seen lies below where its maximum begins."""
+    """Add one tile of keys to a running softmax. Scores that are not seen lie below the first maximum."""
     score = tl.where(seen, tl.dot(q, tl.trans(k), input_precision=PRECISION), -1e38)
     top = tl.maximum(m, tl.max(score, 1) * scale)
     p = tl.exp2(score * scale - top[:, None])
@@ -39,10 +39,11 @@ def _attend(
     q, k, v, far_k, far_v, window, live, out, log_mass, scale,
     q_row, q_column, q_head, k_row, k_column, k_head, v_row, v_column, v_head,
     far_row, far_head, far_column, rows, columns, pieces, each,
-    Q: tl.constexpr, OWN: tl.constexpr, KV: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr,
-    KEYS: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr, SPLIT: tl.constexpr, PRECISION: tl.constexpr,
+    Q: tl.constexpr, OWN: tl.constexpr, KV_HEADS: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr,
+    TILE: tl.constexpr, KEYS: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr, SPLIT: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):  # fmt: skip
-    b, kv, piece = tl.program_id(0) // KV, tl.program_id(0) % KV, tl.program_id(2)
+    b, kv, piece = tl.program_id(0) // KV_HEADS, tl.program_id(0) % KV_HEADS, tl.program_id(2)
     row, first = tl.load(window + b * 4), tl.load(window + b * 4 + 1)
     last, limit = tl.load(window + b * 4 + 2), tl.load(window + b * 4 + 3)
     if WIDE:
@@ -82,7 +83,7 @@ def _attend(
             m, mass, acc = _look(query, keys, values, seen_by, scale, m, mass, acc, PRECISION)
 
     safe = tl.maximum(mass, 1e-30)
-    spot = ((piece * rows + b).to(tl.int64) * columns + column) * (KV * GROUP) + head  # [pieces, B, Q, H]
+    spot = ((piece * rows + b).to(tl.int64) * columns + column) * (KV_HEADS * GROUP) + head  # [pieces, B, Q, H]
     mixed = (acc * (1 / safe)[:, None]).to(out.dtype.element_ty)
     tl.store(out + spot[:, None] * D + d[None], mixed, mask=real[:, None])
     if SPLIT:
@@ -91,7 +92,7 @@ def _attend(
 
 @triton.jit
 def _merge(parts, log_mass, out, total, pieces, ROOM: tl.constexpr, LINES: tl.constexpr, D: tl.constexpr):
-    """A few queries: each piece counts as much as the softmax has mass there."""
+    """Merge the pieces of a few queries: each counts as much as the softmax has mass there."""
     line = tl.program_id(0) * LINES + tl.arange(0, LINES)
     d = tl.arange(0, D)
     top = tl.full((LINES,), -1e30, tl.float32)
@@ -112,7 +113,7 @@ def _merge(parts, log_mass, out, total, pieces, ROOM: tl.constexpr, LINES: tl.co
 
 
 def plan(groups: int, lines: int, columns: int) -> tuple[int, int, int]:
-    """Queries of a program, programs for the `lines` of a group of query heads, and pieces of the frozen columns."""
+    """How to cut the work: queries per program, programs for a group's `lines` of queries, pieces of frozen columns."""
     tile = min(64, max(16, triton.next_power_of_2(lines)))
     tiles = triton.cdiv(lines, tile)
     most = max(1, triton.cdiv(columns, KEYS))
@@ -120,7 +121,7 @@ def plan(groups: int, lines: int, columns: int) -> tuple[int, int, int]:
 
 
 def stages(q: Tensor) -> int:
-    """Tiles of keys and values that are on their way at once: as many as shared memory has room for, up to three."""
+    """How many tiles of K/V are loaded ahead: as many as shared memory has room for, at most three."""
     if not q.is_cuda:
         return 1
     device: Any = torch.cuda.get_device_properties(q.device)
@@ -129,12 +130,11 @@ def stages(q: Tensor) -> int:
     return max(1, min(3, room // (2 * KEYS * size)))
 
 
-def attend_candidates(q: Tensor, own: Keys, far: Keys, window: Tensor, live: Tensor, block: int) -> Tensor:
-    """q [B, Q, H, D] over own keys [B, Q, K, D], live [B, Q], and over far ones [C, K, L, D]. -> [B, Q, H, D]
+def attend_candidates(q: Tensor, own: KV, far: KV, window: Tensor, live: Tensor, block: int) -> Tensor:
+    """Attention of q [B, Q, H, D] over own K/V [B, Q, K, D], live [B, Q], and far K/V [C, K, L, D]. -> [B, Q, H, D]
 
     `window` [B, 4], int32, says which context row each reads (`row, first, last, limit`): its columns before `limit`,
-    but for those from `first` to `last`. Own columns see those of their own block and of blocks before it, each
-    `block` wide.
+    except those from `first` to `last`. Own columns see their own block and the blocks before it, each `block` wide.
     """
     live = live.contiguous()
     rows, columns, heads, dim = q.shape
@@ -151,7 +151,7 @@ def attend_candidates(q: Tensor, own: Keys, far: Keys, window: Tensor, live: Ten
     _attend[(rows * kv, tiles, pieces)](
         q, k, v, far_k, far_v, window, live, parts, log_mass, dim**-0.5 * LOG2_E,
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *far_k.stride()[:3], rows, columns, pieces, 1 / pieces,
-        Q=width, OWN=own, KV=kv, GROUP=heads // kv, D=dim, TILE=tile, KEYS=KEYS,
+        Q=width, OWN=own, KV_HEADS=kv, GROUP=heads // kv, D=dim, TILE=tile, KEYS=KEYS,
         BLOCK=block if block < columns else width, WIDE=columns > KEYS, SPLIT=pieces > 1,
         PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
         num_warps=4, num_stages=stages(q),

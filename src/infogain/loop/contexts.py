@@ -68,8 +68,8 @@ class Contexts:
         attempts = [attempt for _, parked in opening for attempt in parked.attempts]
         row = [parked.row for _, parked in opening if parked.row is not None]
         known = all(lane.traits.beam == 1 for lane, _ in opening)  # an attempt is one row of the context
-        places = [attempt.context[0] for attempt in attempts] if known else None
-        return Past(opening[0][1].context, torch.cat(row), [attempt.previous_start for attempt in attempts], places)
+        host_rows = [attempt.context[0] for attempt in attempts] if known else None
+        return Past(opening[0][1].context, torch.cat(row), [attempt.previous_start for attempt in attempts], host_rows)
 
     def _open(self, lanes: Sequence[LiveLane], opening: Openings, going_on: bool) -> None:
         attempts = [attempt for _, parked in opening for attempt in parked.attempts]

@@ -1,4 +1,4 @@
-"""What the loop asks of a model: a base class with defaults, and an adapter for models of no base class."""
+"""What the loop asks of a model: a base class with defaults, and an adapter for models that do not inherit it."""
 
 from __future__ import annotations
 
@@ -17,42 +17,44 @@ from infogain.kernels import MaskedColumns
 
 
 class Context(Protocol):
-    """What lies outside each row's block, read-only: candidates of a row share it, never copy it."""
+    """What a model has read outside each row's block. Read-only: the candidates of a row share it without a copy."""
 
     def take(self, rows: Sequence[int]) -> Self:
-        """These rows, in this order: others have left the batch."""
+        """A context of these rows, in this order, when others have left the batch."""
 
     def join(self, other: Self) -> Self:
-        """These rows followed by the other's: some have opened a block."""
+        """A context of these rows followed by the other's, when some have opened a block."""
 
 
 class Past(NamedTuple):
-    """Where rows that open their next block stood in the one they have finished."""
+    """The context of rows in the block they have finished, for a model to append to when they open the next."""
 
     context: Any
-    row: Tensor  # [C] of that context
-    kept: Sequence[int]  # [C] where the finished block began: what lies before, or around it, is kept
-    places: Sequence[int] | None = None  # the rows again, where the host knows them
+    row: Tensor  # [C] rows of that context
+    previous_start: Sequence[int]  # [C] where the finished block began: the context covers what lies around it
+    host_rows: Sequence[int] | None = None  # `row` again, where the host knows it without asking the device
 
     def next_ends(self, start: Sequence[int]) -> list[int]:
-        """Where the blocks that open end, if all columns see all: each is as wide as the one before, and follows it."""
-        return [2 * at - before for at, before in zip(start, self.kept, strict=True)]
+        """One past the blocks that open at `start`, where each is as wide as the finished one and follows it."""
+        return [2 * at - before for at, before in zip(start, self.previous_start, strict=True)]
 
 
 class Denoiser(ABC):
     """A masked diffusion model: set `vocabulary` and `device`, write `prefill` and `__call__`; the rest has defaults.
 
     A model with an `attention_block` is block-causal: a column sees earlier blocks and its own, counted from column 0.
-    Logits that are returned are handed over: the loop may write to them.
+    The loop owns the logits that are returned, and writes to them.
+
+    Shapes: C context rows, M candidates, W columns of a block, X masked columns, V ids that can be predicted.
     """
 
     vocabulary: Vocabulary
     device: torch.device
-    attention_block: int | None = None  # the width it was trained with; unset: every column sees every other
-    refresh: int = 1  # blocks that follow each other and are opened from one reading, where every column sees all
-    context: int | None = None  # the most columns a row may have, where there is a limit
-    name: str | None = None  # by which outputs call the model; unset: its class
-    family: str | None = None  # unset: its class
+    attention_block: int | None = None  # block width of a block-causal model; None: every column sees every other
+    refresh: int = 1  # consecutive blocks that are opened from one reading of the row, where every column sees all
+    context: int | None = None  # the most columns a row may have; None: no limit
+    name: str | None = None  # what outputs call the model; None: its class
+    family: str | None = None  # what outputs call its family; None: its class
     dtype: torch.dtype | None = None
     cache: str = "none"
     engine_name: str = "eager"
@@ -66,10 +68,10 @@ class Denoiser(ABC):
         """Ids the model knows, the mask included."""
         return self.vocabulary.size
 
-    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
-        """Columns that run through the model to open a block in a row of this length, and for each candidate there.
+    def columns(self, length: int, start: int, width: int, previous_start: int | None = None) -> tuple[int, int]:
+        """How many columns run through the model to open a block in a row of this length, and for each candidate.
 
-        `kept`: the row's `Past.kept`, where the block is opened by `append`.
+        `previous_start` is given where `append` opens the block: the row's `Past.previous_start`.
         """
         return length, length
 
@@ -77,38 +79,41 @@ class Denoiser(ABC):
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
     ) -> tuple[Any, Tensor]:
-        """Open a block at each row's start: its Context, and the block's logits. -> [C], [C, W, V]
+        """Open a block at each row's start: returns a Context of C rows, and the blocks' logits. -> [C, W, V]
 
-        `width` is that of the widest block in the batch; a row's own ends before `end` (unset: start + width). Calls to
-        come may show more columns of a block or fewer, as wide ones come and go, but never less than the row's own.
+        `width` is that of the widest block in the batch; a row's own block ends before `end` (unset: start + width).
+        Later calls may show more or fewer columns, as wide blocks come and go, but always all of the row's own block.
         """
 
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
-        """`prefill` for rows that have finished a block, from what was kept when that one opened.
+        """Open the next block of rows that have finished one, from the context in which they finished it.
 
-        Asked of block-causal models, whose past stays exact, and of those with `refresh` above 1, where the blocks are
-        equally wide and follow each other. A model that keeps nothing reads the rows as a whole.
+        The loop asks it of block-causal models, whose context stays exact, and of models with `refresh` above 1, for
+        blocks that are equally wide and follow each other. The default reads the whole rows again, by `prefill`.
         """
         return self.prefill(canvas, start, width, None if self.attention_block else past.next_ends(start))
 
     @abstractmethod
     def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        """Logits of candidate blocks, each over the context row it names. [M, W], [M] -> [M, W, V]
+        """Logits of candidate blocks: tokens [M, W], and the context row of each [M]. -> [M, W, V]
 
-        No context row is named by more than `most` candidates: known to the host, so that they can be packed.
+        At most `most` candidates share a context row. The host knows this number, so that they can be packed.
         """
 
     def at_masks(
         self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
     ) -> Tensor | LazyLogits:
-        """`__call__` for the columns that are masked [M, W], in order: all that the loop looks at. -> [X, V]"""
+        """Logits of the masked columns alone, in order: the loop looks at no others. -> [X, V]
+
+        The default calls the model for all columns and picks these.
+        """
         logits = self(tokens, context, row, most)
         check_logits(logits, [*tokens.shape, self.vocabulary.count])
         return logits.flatten(0, 1)[masked_columns.flat_index]
 
 
 def check_logits(logits: Any, shape: Sequence[int]) -> None:
-    """Make sure of what a model returned."""
+    """Refuse what a model returned, unless it is logits of this shape."""
     if not isinstance(logits, Tensor | LazyLogits) or list(logits.shape) != list(shape):
         came = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
         raise ContractError(
@@ -121,7 +126,7 @@ OPTIONAL = ("refresh", "context", "dtype", "cache", "engine_name")
 
 
 class Adapted(Denoiser):
-    """A model of no base class that has the members a Denoiser needs; what it lacks is taken from the defaults."""
+    """A model that does not inherit Denoiser but has the members it needs; the rest comes from the defaults."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -134,13 +139,13 @@ class Adapted(Denoiser):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
         for name in ("append", "at_masks"):
-            if hasattr(kind, name):  # of its own: one that passes attributes on changes what lies behind them
+            if hasattr(kind, name):  # its own: a proxy that passes unknown attributes on would bypass its changes
                 setattr(self, name, getattr(model, name))
 
-    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
-        appends = kept is not None and hasattr(type(self.model), "append")
-        asked = {"kept": kept} if appends else {}  # one that cannot append need not know the word
-        opening, candidate = self.model.columns(length, start, width, **asked)
+    def columns(self, length: int, start: int, width: int, previous_start: int | None = None) -> tuple[int, int]:
+        appends = previous_start is not None and hasattr(type(self.model), "append")
+        more = [previous_start] if appends else []  # a model that cannot append need not take it
+        opening, candidate = self.model.columns(length, start, width, *more)
         return opening, candidate
 
     def prefill(
@@ -155,7 +160,7 @@ class Adapted(Denoiser):
 
 
 def adapt(model: Any) -> Denoiser:
-    """A model that the loop can decode with, from a Denoiser or from anything with the members it must have."""
+    """A Denoiser from itself, or from any object that has the members of one."""
     if isinstance(model, Denoiser):
         if unset := [name for name in ("vocabulary", "device") if not hasattr(model, name)]:
             raise InputError(f"a Denoiser must set vocabulary and device; {type(model).__name__} lacks {unset[0]}.")
@@ -178,7 +183,7 @@ def _lacking(model: Any) -> list[str]:
 
 
 def _own_vocabulary(model: Any) -> Vocabulary | None:
-    """The Vocabulary that a model of no base class has, if any; what else goes by that name is the model's own."""
+    """The `vocabulary` of a model that does not inherit Denoiser, where it is a Vocabulary and not something else."""
     own = getattr(model, "vocabulary", None)
     if not isinstance(own, Vocabulary):
         return None

@@ -1,4 +1,4 @@
-"""The exact oracle: a joint distribution kept as a table, which answers every conditional exactly.
+"""The exact oracle: a joint distribution as a table, which answers every conditional exactly.
 
 Weights are whole numbers, so sums of them are exact in any order: what a row is told cannot depend
 on the batch it sits in. Laws that hold "for the true model" are tested on it to the last bit.
@@ -27,8 +27,8 @@ class TabularContext:
     length: Tensor  # [C]
 
     def take(self, rows: Sequence[int]) -> Self:
-        kept = upload(rows, self.start.device)
-        return type(self)(self.agrees[kept], self.start[kept], self.length[kept])
+        index = upload(rows, self.start.device)
+        return type(self)(self.agrees[index], self.start[index], self.length[index])
 
     def join(self, other: Self) -> Self:
         agrees, start = torch.cat([self.agrees, other.agrees]), torch.cat([self.start, other.start])
@@ -68,7 +68,7 @@ class Tabular(Denoiser):
         self.weights = weights.double()
         self.vocabulary = Vocabulary(max(int(sequences.max()), mask_id) + 1, mask_id)
         self.device = sequences.device
-        self.name = name  # by which its outputs call it
+        self.name = name  # what outputs call it
         self.attention_block, self.context = attention_block, sequences.shape[1]
         # [S, L·V]: row s marks the tokens of sequence s
         self._one_hot = torch.nn.functional.one_hot(sequences, self.vocab_size).double().flatten(1)
@@ -83,8 +83,8 @@ class Tabular(Denoiser):
         p = self.weights / self.weights.sum()
         return float(torch.special.entr(p).sum())
 
-    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
-        return length - (kept or 0), length  # it keeps nothing, but counts as one that does
+    def columns(self, length: int, start: int, width: int, previous_start: int | None = None) -> tuple[int, int]:
+        return length - (previous_start or 0), length  # it has no cache, but counts as if it had
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
@@ -94,7 +94,7 @@ class Tabular(Denoiser):
             raise InputError(f"this table holds {self.length} columns; the canvas has {columns}. Shorten the canvas.")
         column, first = torch.arange(columns, device=self.device), upload(start, self.device)[:, None]
         known = canvas.inside & (canvas.tokens != self.mask_id)
-        # what lies behind the row's own block counts here, for later calls need not show it
+        # what lies behind the row's own block counts here, because later calls need not show it
         last = first + width if end is None else upload(end, self.device)[:, None]
         in_block = (column >= first) & (column < last)
         outside = known & ~in_block

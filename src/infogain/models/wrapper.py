@@ -68,8 +68,8 @@ class Wrapper(Denoiser):
             for twins in TWINS:
                 _complete(cls, head, mixed, twins)
 
-    def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
-        return self.inner.columns(length, start, width, kept if _appends(type(self)) else None)
+    def columns(self, length: int, start: int, width: int, previous_start: int | None = None) -> tuple[int, int]:
+        return self.inner.columns(length, start, width, previous_start if _appends(type(self)) else None)
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None

@@ -1,4 +1,4 @@
-"""What a backbone keeps of the columns outside each row's block."""
+"""A backbone's context: the K/V of the columns outside each row's block, and where that block stands."""
 
 from __future__ import annotations
 
@@ -11,57 +11,59 @@ from torch import Tensor
 
 from infogain.algorithm.canvas import PAD
 from infogain.device import upload
-from infogain.kernels import Keys
+from infogain.kernels import KV
 
 PER_ROW = ("length", "start", "first", "last", "limit")
 
 
 @dataclass(frozen=True, eq=False)
 class BackboneContext:
-    layers: list[Keys]  # of every column, those of the live window unread; empty where nothing is frozen
+    """C rows with an open block each. Candidates run a row's live window and read the K/V of its frozen columns."""
+
+    layers: list[KV]  # K/V of all columns, of which those in the live window are not read; empty: nothing is frozen
     tokens: Tensor  # [C, L] the canvas as it was read
-    length: Tensor  # [C]
-    start: Tensor  # [C] of the block
-    first: Tensor  # [C] of the live window
-    last: Tensor  # [C] one past it
-    limit: Tensor  # [C] one past what the block sees: frozen are the columns before it, but for the window
-    widths: tuple[int, ...]  # of each row's window, known to the host
+    length: Tensor  # [C] columns of the row
+    start: Tensor  # [C] first column of the block
+    first: Tensor  # [C] first column of the live window
+    last: Tensor  # [C] one past the live window
+    limit: Tensor  # [C] one past what the block sees: columns before it are frozen, except the live window
+    widths: tuple[int, ...]  # of each row's live window, known to the host
 
     @property
     def width(self) -> int:
-        """Columns of the widest window."""
+        """The width of the widest live window."""
         return max(self.widths)
 
     @property
     def bytes(self) -> int:
-        """Memory of the keys and values."""
-        return sum(x.numel() * x.element_size() for keys in self.layers for x in keys)
+        """Memory that the K/V take."""
+        return sum(x.numel() * x.element_size() for kv in self.layers for x in kv)
 
     @property
     def columns(self) -> int:
-        """Of which keys are kept."""
+        """How many columns have K/V here."""
         return self.layers[0].k.shape[2] if self.layers else 0
 
-    def grown(self, row: Tensor, columns: int) -> list[Keys]:
-        """A copy of these rows' keys, with room for so many columns."""
-        kept = min(columns, self.columns)
+    def grown(self, row: Tensor, columns: int) -> list[KV]:
+        """A copy of these rows' K/V, grown to `columns` columns."""
+        known = min(columns, self.columns)
 
         def copied(x: Tensor) -> Tensor:
-            wide = x.new_zeros(len(row), x.shape[1], columns, x.shape[3])
-            wide[:, :, :kept] = x[row, :, :kept]
-            return wide
+            larger = x.new_zeros(len(row), x.shape[1], columns, x.shape[3])
+            larger[:, :, :known] = x[row, :, :known]
+            return larger
 
-        return [Keys(copied(keys.k), copied(keys.v)) for keys in self.layers]
+        return [KV(copied(kv.k), copied(kv.v)) for kv in self.layers]
 
     def take(self, rows: Sequence[int]) -> Self:
         index = upload(rows, self.tokens.device)
         picked = {name: getattr(self, name)[index] for name in ("tokens", *PER_ROW)}
-        layers = [Keys(keys.k[index], keys.v[index]) for keys in self.layers]
+        layers = [KV(kv.k[index], kv.v[index]) for kv in self.layers]
         return replace(self, layers=layers, widths=tuple(self.widths[row] for row in rows), **picked)
 
     def join(self, other: Self) -> Self:
         layers = [
-            Keys(*(_stack(a, b, 2) for a, b in zip(x, y, strict=True)))
+            KV(*(_stack(a, b, 2) for a, b in zip(x, y, strict=True)))
             for x, y in zip(self.layers, other.layers, strict=True)
         ]
         tokens = _stack(self.tokens, other.tokens, 1)
@@ -70,7 +72,7 @@ class BackboneContext:
 
 
 def _stack(a: Tensor, b: Tensor, dim: int) -> Tensor:
-    """The rows of both; the one with fewer columns (dimension `dim`) is padded."""
+    """The rows of both tensors; the one with fewer columns (dimension `dim`) is padded."""
     size = max(a.shape[dim], b.shape[dim])
     right = [[0] * (2 * (x.ndim - dim - 1)) + [0, size - x.shape[dim]] for x in (a, b)]
     return torch.cat([torch.nn.functional.pad(x, pad, value=PAD) for x, pad in zip((a, b), right, strict=True)])

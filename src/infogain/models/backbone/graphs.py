@@ -1,14 +1,15 @@
-"""How candidates and blocks that open run through the layers as recorded graphs.
+"""Forwards of a backbone as recorded CUDA graphs.
 
 At batch 1 a step of a large model is a few hundred short kernels, and starting them one by one takes longer than
 running them. A CUDA graph starts them all at once, but it reads and writes fixed addresses: so tokens, context and
-activations live in buffers that are made once, for sizes rounded up to a few buckets.
+activations live in buffers that are made once, for sizes rounded up to a few.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
@@ -16,36 +17,21 @@ from torch import Tensor
 
 from infogain import kernels
 from infogain.errors import OptionError, UnknownName
-from infogain.kernels import Keys
+from infogain.kernels import KV
 from infogain.models.backbone.buffers import COLUMNS, Buffers
 from infogain.models.backbone.context import BackboneContext
-from infogain.models.backbone.eager import Windows
-from infogain.models.backbone.recorded import Recorded
+from infogain.models.backbone.eager import Eager
 
 ENGINES = {
     "eager": "one kernel after the other; nothing to prepare",
     "graphs": "recorded CUDA graphs; the first steps of each size record them",
 }
-ROWS = (1, 2, 3, 4, 6, *range(8, 65, 4))
-TILE = COLUMNS // 8  # a canvas is recorded for a multiple of so many columns, and so is the room in buffers
-MOST_RECORDED = 128  # forwards at a time; each keeps its output and a graph of some hundred kernels
-MOST_TOKENS = 1152  # beyond that a step is bound by arithmetic, and starting kernels costs nothing
+ROWS = (1, 2, 3, 4, 6, *range(8, 65, 4))  # numbers of candidates that are recorded; others are rounded up
+TILE = COLUMNS // 8  # a prefill is recorded for a multiple of so many columns, and buffers are as wide
+MOST_RECORDED = 128  # recordings kept at a time; each has its output and a graph of some hundred kernels
+MOST_TOKENS = 1152  # larger forwards are bound by arithmetic, and recording them would save nothing
 
-Key = tuple[str | int, ...]  # what is recorded, and its sizes
-
-
-def _rounded(rows: int) -> int:
-    """Up to the next size that is recorded; 0: there is none."""
-    return next((size for size in ROWS if size >= rows), 0)
-
-
-def _even(width: int) -> int:
-    """One more column, which nothing sees, where the number is odd: products of an odd size take longer on a GPU."""
-    return width + width % 2
-
-
-def _whole_tiles(columns: int) -> int:
-    return -(-columns // TILE) * TILE
+Key = tuple[str | int, ...]  # the name of a forward, and its sizes
 
 
 def check_engine(name: str) -> None:
@@ -54,7 +40,7 @@ def check_engine(name: str) -> None:
 
 
 def engine_for(device: torch.device, asked: str | None = None) -> str:
-    """The engine that was asked for, or the one that suits the device. Recording is CUDA's, and refused elsewhere."""
+    """The engine that was asked for, or the one that suits the device. Graphs need CUDA, and are refused elsewhere."""
     if asked is None:
         return "graphs" if device.type == "cuda" else "eager"
     check_engine(asked)
@@ -66,67 +52,67 @@ def engine_for(device: torch.device, asked: str | None = None) -> str:
     return asked
 
 
-class Engine:
-    """Recorded forwards by size, and the buffers they all read."""
+class Graphs:
+    """The forwards of `Eager`, recorded once for each size, and the buffers that all recordings read."""
 
-    def __init__(self, windows: Windows) -> None:
-        self.windows = windows
+    def __init__(self, eager: Eager) -> None:
+        self.eager = eager
         self.buffers = Buffers()
-        self.recorded: OrderedDict[Key, Recorded] = OrderedDict()  # the one that was used last comes last
+        self.recorded: OrderedDict[Key, Recording] = OrderedDict()  # the least recently used comes first
         self.times_recorded = 0
-        self.laid = windows.transformer.laid
+        self.weights_version = eager.transformer.weights_version
 
     def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        """As `windows` has them."""
-        rows = _rounded(len(tokens))
+        """`Eager.candidates`, from a recording where the forward is small enough."""
+        rows = _rounded_rows(len(tokens))
         if not rows or rows * context.width > MOST_TOKENS:
-            return self.windows.candidates(tokens, context, row, most)
+            return self.eager.candidates(tokens, context, row, most)
         with torch.inference_mode():
             buffers = self._hold(context)
             width, window = tokens.shape[1], _even(context.width)
-            most = _rounded(most + rows - len(tokens))  # those that fill up may name one row
-            most = kernels.places(context.layers[0].k, window, rows, most)
-            run = self.windows.candidates  # and not the engine, which would keep itself alive
+            most = _rounded_rows(most + rows - len(tokens))  # the rows that fill up may name one context row
+            most = kernels.slots(context.layers[0].k, window, rows, most)
+            run = self.eager.candidates  # not self: a recording that refers to it would keep it alive
 
-            def record() -> Recorded:
+            def record() -> Recording:
                 inputs = tokens.new_zeros(rows, width), row.new_zeros(rows)
-                return Recorded(lambda t, r: run(t, buffers, r, most, window), *inputs)
+                return Recording(lambda t, r: run(t, buffers, r, most, window), *inputs)
 
             return self._replay(("candidates", rows, width, window, most), record, tokens, row)
 
-    def room(self, tokens: Tensor, like: Tensor) -> list[Keys] | None:
-        """Keys for `canvas` to fill, where candidates read them; None where that cannot be."""
+    def free_layers(self, tokens: Tensor, like: Tensor) -> list[KV] | None:
+        """K/V for `prefill` to fill, in the buffers; None where they are in use or too small."""
         rows, columns = tokens.shape
         return self.buffers.free(rows, columns, like)
 
-    def canvas(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
-        """As `windows` has it, for a context that was given room here."""
-        run, wide = self.windows.canvas, width
+    def prefill(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
+        """`Eager.prefill`, for a context whose K/V are `free_layers`."""
+        run, read = self.eager.prefill, width
         if len(start) * _whole_tiles(columns) <= MOST_TOKENS:
-            columns, wide = _whole_tiles(columns), _whole_tiles(width)
-        key = ("canvas", columns, wide)
-        return self._open(context, start, columns, key, lambda own, s: run(own, s, columns, wide))[:, :width]
+            columns, read = _whole_tiles(columns), _whole_tiles(width)
+        key = ("prefill", columns, read)
+        return self._open(context, start, columns, key, lambda own, s: run(own, s, columns, read))[:, :width]
 
-    def next_block(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
-        """As `windows` has it, for a context that goes on in place."""
-        run, key = self.windows.next_block, ("next block", done, span, width)
+    def append(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
+        """`Eager.append`, for a context that grows in place."""
+        run, key = self.eager.append, ("append", done, span, width)
         return self._open(context, since, span, key, lambda own, s: run(own, s, done, span, width))
 
     def _open(self, context: BackboneContext, at: Tensor, columns: int, key: Key, run: Callable[..., Tensor]) -> Tensor:
-        """Blocks of all rows of a context, each from so many columns, by what is recorded for that many."""
+        """Open a block in every row of a context by a forward over `columns` columns, recorded if that is small."""
         rows = len(at)
         with torch.inference_mode():
             self._hold(context)
             if rows * columns > MOST_TOKENS:
                 return run(self.buffers.first_rows(rows), at)
 
-            def record() -> Recorded:
-                return Recorded(partial(run, self.buffers.first_rows(rows)), torch.zeros_like(at))
+            def record() -> Recording:
+                return Recording(partial(run, self.buffers.first_rows(rows)), torch.zeros_like(at))
 
             return self._replay((*key, rows), record, at)
 
-    def _replay(self, key: Key, record: Callable[[], Recorded], *values: Tensor) -> Tensor:
-        """Run what is recorded for these sizes. Where too much is, what was used longest ago makes room."""
+    def _replay(self, key: Key, record: Callable[[], Recording], *values: Tensor) -> Tensor:
+        """Run the recording of this forward and these sizes. Past `MOST_RECORDED`, the least recently used one goes."""
         if key in self.recorded:
             self.recorded.move_to_end(key)
         else:
@@ -137,13 +123,80 @@ class Engine:
         return self.recorded[key](self.recorded.values(), *values)
 
     def _hold(self, context: BackboneContext) -> BackboneContext:
-        laid = self.windows.transformer.laid
-        anew = not self.buffers.fits(context) or laid != self.laid
-        if anew:
-            self.laid = laid
-            self.recorded.clear()  # they keep the old buffers or weights, which are to go before new ones are made
+        """Move a context into the buffers. Recordings that read old buffers or old weights are dropped first."""
+        version = self.eager.transformer.weights_version
+        stale = not self.buffers.fits(context) or version != self.weights_version
+        if stale:
+            self.weights_version = version
+            self.recorded.clear()  # before new buffers are made, so that the old ones can go
         buffers = self.buffers.hold(context)
-        if anew and context.tokens.is_cuda:  # loading, recordings and buffers have left much that nobody needs again
+        if stale and context.tokens.is_cuda:  # loading, recordings and buffers have left much that is not needed again
             torch.cuda.synchronize(context.tokens.device)
             torch.cuda.empty_cache()
         return buffers
+
+
+class Recording:
+    """One forward at one size: its fixed inputs, and a CUDA graph that is captured when it first runs."""
+
+    def __init__(self, run: Callable[..., Tensor], *inputs: Tensor) -> None:
+        self.run, self.inputs = run, inputs
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, others: Iterable[Recording], *values: Tensor) -> Tensor:
+        """Copy the values into the inputs and replay the graph. `others` share its memory: one runs at a time."""
+        count = len(values[0])
+        for buffer, value in zip(self.inputs, values, strict=True):
+            buffer[:count] = value
+        if not self.inputs[0].is_cuda:  # tests without a GPU: the buffers are used, and nothing is captured
+            return self.run(*self.inputs)[:count]
+        if self.graph is None:
+            self._record(others)
+        assert self.graph is not None
+        self.graph.replay()
+        return self.output[:count]
+
+    def _record(self, others: Iterable[Recording]) -> None:
+        """Run twice, so that kernels are built and libraries ready, then capture."""
+        self.run(*self.inputs)
+        self.run(*self.inputs)
+        try:
+            return self._capture(others)
+        except RuntimeError as error:
+            if "out of memory" not in str(error):
+                raise
+        torch.cuda.synchronize()  # and once more, now that nothing of the first try is alive
+        torch.cuda.empty_cache()  # during a capture the allocator gives nothing back by itself
+        return self._capture(others)
+
+    def _capture(self, others: Iterable[Recording]) -> None:
+        """Capture without `torch.cuda.graph`, which gives idle memory back that the next steps would ask for again."""
+        pool = next((other.graph.pool() for other in others if other.graph), None)  # of one that lives, or a new one
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(_capture_stream(self.inputs[0].device)):
+            graph.capture_begin(pool)
+            try:
+                self.output = self.run(*self.inputs)
+            finally:
+                graph.capture_end()
+        self.graph = graph  # only once it is whole
+
+
+@functools.cache
+def _capture_stream(device: torch.device) -> torch.cuda.Stream:
+    """One stream for all captures: cuBLAS keeps some 30 MiB for each stream that it has ever seen."""
+    return torch.cuda.Stream(device)
+
+
+def _rounded_rows(rows: int) -> int:
+    """The next number of rows that is recorded; 0 where there is none."""
+    return next((size for size in ROWS if size >= rows), 0)
+
+
+def _even(width: int) -> int:
+    """The width, or one more column that nothing sees: products of an odd size take longer on a GPU."""
+    return width + width % 2
+
+
+def _whole_tiles(columns: int) -> int:
+    return -(-columns // TILE) * TILE

@@ -1,6 +1,6 @@
 """One bidirectional pre-norm RoPE transformer for every family; a Spec says which.
 
-It knows tokens, columns and keys, and nothing of masks, blocks or candidates: `backbone.py` does.
+It knows tokens, columns and K/V; `backbone.py` knows masks, blocks and candidates.
 Letters: B rows, Q columns of each, T tokens in all, H heads, K key-value heads, D head dimension.
 """
 
@@ -14,11 +14,13 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from infogain import kernels
-from infogain.kernels import Angles, Heads, Keys, Shared, attend, attend_shared
+from infogain.kernels import KV, Angles, Heads, Shared, attend, attend_shared
 from infogain.models.families.spec import Spec
 
 
 class Transformer(nn.Module):
+    """Embedding, layers and head. `forward` and `prefill` return what the head reads, `logits` runs the head."""
+
     def __init__(self, spec: Spec) -> None:
         super().__init__()
         self.spec = spec
@@ -28,8 +30,8 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(Layer(spec) for _ in range(spec.layers))
         self.norm = Norm(spec.hidden, spec)
         self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
-        self.most_tokens: int | None = None  # through the wide part of a layer at once; unset: all
-        self.laid = 0  # how often weights got other places in memory: what was recorded reads the old ones
+        self.most_tokens: int | None = None  # that run through an MLP at once; None: all
+        self.weights_version = 0  # counts moves of the weights in memory: recorded graphs read the old addresses
 
     def forward(
         self,
@@ -39,12 +41,13 @@ class Transformer(nn.Module):
         shared: Shared | None = None,
         read: Tensor | None = None,
     ) -> Tensor:
-        """What the head reads. tokens, column [B, Q]; visible [B, Q or 1, Q], unset: all -> [B, Q, hidden]
+        """Activations for the head. tokens, column [B, Q]; visible [B, Q or 1, Q], None: all -> [B, Q, hidden]
 
-        `read` [B, W]: of these columns alone, counted from a row's first. -> [B, W, hidden]
+        `shared`: frozen K/V that the rows attend to as well. `read` [B, W]: return the activations of these columns
+        alone, counted from a row's first. -> [B, W, hidden]
         """
 
-        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
+        def mix(i: int, q: Tensor, own: KV) -> Tensor:
             if shared is None:
                 return attend(q, own, visible)
             assert visible is not None  # rows that share a context are ragged
@@ -53,38 +56,41 @@ class Transformer(nn.Module):
 
         return self._run(tokens, column, mix, read)
 
-    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[Keys], read: Tensor) -> Tensor:
-        """The same; and every layer's keys and values are stored, of as many columns as there is room for.
+    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[KV], read: Tensor) -> Tensor:
+        """`forward` without frozen K/V, which also stores every layer's K/V in `into`, as far as they fit.
 
-        Nothing is, where there are no layers to store them in.
+        Nothing is stored where `into` has no layers.
         """
 
-        def mix(i: int, q: Tensor, own: Keys) -> Tensor:
+        def mix(i: int, q: Tensor, own: KV) -> Tensor:
             if into:
                 into[i].fill(own)
             return attend(q, own, visible)
 
         return self._run(tokens, column, mix, read)
 
-    def room(self, rows: int, columns: int) -> list[Keys]:
-        """Keys and values to be stored, of every layer."""
+    def empty_layers(self, rows: int, columns: int) -> list[KV]:
+        """Uninitialised K/V of every layer, for `prefill` to store in."""
         shape, like = (rows, self.spec.kv_heads, columns, self.spec.head_dim), self.norm.weight
-        return [Keys(like.new_empty(shape), like.new_empty(shape)) for _ in self.layers]
+        return [KV(like.new_empty(shape), like.new_empty(shape)) for _ in self.layers]
 
     def _run(
-        self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, Keys], Tensor], read: Tensor | None
+        self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, KV], Tensor], read: Tensor | None
     ) -> Tensor:
-        """Between attentions a token is on its own: rows and columns are one axis there. [T, hidden], T = B·Q"""
+        """Run all layers, with `mix` as their attention. -> [B, Q or W, hidden]
+
+        Between attentions every token is on its own: rows and columns are one axis there. [T, hidden], T = B·Q
+        """
         rows, columns = tokens.shape
         x: Tensor = self.embed(tokens.flatten())
         angles = rotary_angles(column.expand(rows, columns).flatten(), self.spec, x.dtype)
-        more: Tensor | None = None  # what the layer before found: the norm that reads it adds it
+        more: Tensor | None = None  # the output of the layer before: the next norm adds it
         step = self.most_tokens or len(x)
         for i, layer in enumerate(cast("Iterable[Layer]", self.layers)):
             x, *parts = layer.project(x, more, angles)
             q, k, v = (y.view(rows, columns, *y.shape[1:]).transpose(1, 2) for y in parts)  # [B, heads, Q, D]
-            mixed = mix(i, q, Keys(k, v)).transpose(1, 2).reshape(len(x), -1)
-            if read is not None and i == len(self.layers) - 1:  # the last attention: what the others find is lost
+            mixed = mix(i, q, KV(k, v)).transpose(1, 2).reshape(len(x), -1)
+            if read is not None and i == len(self.layers) - 1:  # after the last attention other columns are not needed
                 x, mixed = (_picked(y.view(rows, columns, -1), read).flatten(0, 1) for y in (x, mixed))
             if len(x) <= step:
                 x, more = layer.finish(x, mixed)
@@ -93,35 +99,37 @@ class Transformer(nn.Module):
                 x, more = (torch.cat(y) for y in zip(*(layer.finish(*piece) for piece in pieces), strict=True))
         return self.norm.after(x, more)[1].view(rows, -1, self.spec.hidden)
 
-    def logits(self, x: Tensor, room: int | None = None, words: slice | None = None) -> Tensor:
-        """[..., hidden] -> [..., V]. With `room`, for [X, hidden], they are the first of so many rows in memory.
+    def logits(self, x: Tensor, capacity: int | None = None, ids: slice | None = None) -> Tensor:
+        """Run the head, for all ids or for a range of them. [..., hidden] -> [..., V]
 
-        `words`: logits of these ids alone, from a view of the head's weights.
+        With `capacity`, for [X, hidden] on a GPU, memory is allocated for this many rows and the first X are returned.
         """
         weight = self.embed.weight if self.head is None else self.head.weight
-        weight = weight if words is None else weight[words]
-        if room is None or not x.is_cuda or torch.is_grad_enabled():
+        weight = weight if ids is None else weight[ids]
+        if capacity is None or not x.is_cuda or torch.is_grad_enabled():
             return F.linear(x, weight)
-        out = x.new_empty(room, len(weight))[: len(x)]
+        out = x.new_empty(capacity, len(weight))[: len(x)]
         return torch.mm(x, weight.T, out=out)
 
     def fuse(self) -> None:
-        """Lay matrices that read the same activations into one. Weights that are to be trained stay apart."""
+        """Join matrices that read the same activations into one. Not for training: the parts become views."""
         for layer in self.layers:
             cast("Layer", layer).fuse()
-        self.laid += 1
+        self.weights_version += 1
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Transformer:
-        """To another device or precision."""
+        """Move to another device or precision."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.laid += 1
+        self.weights_version += 1
         return self
 
 
 class Layer(nn.Module):
+    """Attention and MLP, each behind a norm. `project` runs up to attention, `finish` all that follows it."""
+
     qkv: Linear | None
     gate_up: Linear | None
-    nothing: Tensor | None
+    zero_bias: Tensor | None
 
     def __init__(self, spec: Spec) -> None:
         super().__init__()
@@ -140,40 +148,41 @@ class Layer(nn.Module):
         self.up = nn.Linear(spec.hidden, spec.intermediate, bias=False)
         self.down = nn.Linear(spec.intermediate, spec.hidden, bias=False)
         self.qkv = self.gate_up = None
-        self.register_buffer("nothing", None, persistent=False)
+        self.register_buffer("zero_bias", None, persistent=False)
 
     def project(self, x: Tensor, more: Tensor | None, angles: Angles) -> tuple[Tensor, ...]:
-        """x + more; its queries, keys and values, turned to their columns. [T, hidden] -> and [T, heads, D]"""
+        """x + more, and its queries, keys and values after RoPE. -> [T, hidden], and three [T, heads, D]"""
         x, h = self.attn_norm.after(x, more)
         together = F.linear(h, *self.qkv) if self.qkv else torch.cat([self.q(h), self.k(h), self.v(h)], -1)
         return x, *self._turned(together.view(len(x), -1, self.spec.head_dim), angles)
 
     def finish(self, x: Tensor, mixed: Tensor) -> tuple[Tensor, Tensor]:
-        """With what attention found; and what the wide part finds. [T, hidden], [T, heads·D] -> [T, hidden] each"""
-        x, h = self.mlp_norm.after(x, F.linear(mixed, self.o.weight, self.nothing))
+        """x with the output of attention added, and the output of the MLP. -> [T, hidden] each"""
+        x, h = self.mlp_norm.after(x, F.linear(mixed, self.o.weight, self.zero_bias))
         both = F.linear(h, *self.gate_up) if self.gate_up else torch.cat([self.gate(h), self.up(h)], -1)
-        return x, F.linear(kernels.gate(both), self.down.weight, self.nothing)
+        return x, F.linear(kernels.gate(both), self.down.weight, self.zero_bias)
 
     def _turned(self, heads: Tensor, angles: Angles) -> tuple[Tensor, ...]:
-        """Queries, keys and values of what was projected, which becomes ours. [T, H + 2K, D] -> [T, heads, D] each"""
+        """Queries, keys and values after RoPE, in the memory of `heads`. [T, H + 2K, D] -> three [T, heads, D]"""
         q, k = self.q_norm, self.k_norm
         return kernels.turn(heads, self.heads, angles, None if q is None or k is None else (q.weight, k.weight))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
-        """A move to another device or precision takes the parts one by one: lay them together again."""
+        """Move to another device or precision. This takes the parts one by one, so they are joined again."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self.qkv and self.qkv.weight.data_ptr() != self.q.weight.data_ptr():
             self.fuse()
         return self
 
     def fuse(self) -> None:
+        """Join q, k and v into one matrix, gate and up into another."""
         self.qkv, self.gate_up = fused(self.q, self.k, self.v), fused(self.gate, self.up)
-        if self.o.weight.is_cuda:  # for a product with a bias cuBLAS has quicker kernels, so it gets one
-            self.nothing = torch.zeros_like(self.o.weight[:, 0])
+        if self.o.weight.is_cuda:  # cuBLAS has faster kernels for products with a bias, so it gets one
+            self.zero_bias = torch.zeros_like(self.o.weight[:, 0])
 
 
 def _picked(x: Tensor, read: Tensor) -> Tensor:
-    """These columns. [B, Q, D], [B, W] -> [B, W, D]"""
+    """The columns `read` of each row. [B, Q, D], [B, W] -> [B, W, D]"""
     return x.gather(1, read[..., None].expand(-1, -1, x.shape[2]))
 
 
@@ -184,7 +193,7 @@ class Linear(NamedTuple):
 
 @torch.no_grad()
 def fused(*parts: nn.Linear) -> Linear:
-    """One matrix for several; the parts keep their names and become views of it."""
+    """Join several matrices into one; the parts keep their names and become views of it."""
     weight = torch.cat([part.weight for part in parts])
     bias = torch.cat([part.bias for part in parts]) if parts[0].bias is not None else None
     at = 0
@@ -211,7 +220,7 @@ class Norm(nn.Module):
 
 
 def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> Angles:
-    """cos and sin for each column, the half-rotation layout. [T] -> [T, 1, D] each"""
+    """The cos and sin of each column, in the half-rotation layout. [T] -> [T, 1, D] each"""
     power = torch.arange(0, spec.head_dim, 2, device=column.device).float() / spec.head_dim
     angle = column[..., None].float() / spec.rope_theta**power
     angle = torch.cat([angle, angle], -1)[:, None]

@@ -15,7 +15,7 @@ import infogain
 from infogain import Canvas, Lane, OptionError, Recipe, UnknownName
 from infogain.algorithm.marginals import LazyLogits, Marginals
 from infogain.kernels import MaskedColumns
-from infogain.models.backbone.backbone import Backbone, _roomy, random_backbone
+from infogain.models.backbone.backbone import Backbone, _few_sizes, random_backbone
 from infogain.models.backbone.buffers import Buffers
 from infogain.models.backbone.context import BackboneContext
 from infogain.models.backbone.graphs import ROWS
@@ -79,12 +79,12 @@ def test_every_call_of_a_decode_has_the_logits_of_the_plain_path(family: str, ca
 def test_rows_go_on_in_the_buffers_as_they_do_outside(family: str, cache: str, sampler: Sampler) -> None:
     plain = model_of(family, cache, refresh=3)
     recorded = fast(plain)
-    assert recorded.engine is not None
+    assert recorded.graphs is not None
     for canvas in (canvas_of(), Canvas.from_prompts([[1, 2, 3], [4, 5, 6]], 14, BASE.mask_id)):
         both = Compared(plain, recorded, within=1e-9)
         one, two = (infogain.decode(model, canvas, sampler, block=2, seed=5) for model in (plain, both))
         assert closest(one, two) == []
-    assert any(key[0] == "next block" for key in recorded.engine.recorded) == (sampler.traits.beam == 1)
+    assert any(key[0] == "append" for key in recorded.graphs.recorded) == (sampler.traits.beam == 1)
 
 
 @pytest.mark.parametrize(("cache", "most"), [("dual", 1), ("prefix", 4)])
@@ -93,8 +93,8 @@ def test_rows_that_go_on_need_few_recordings(cache: str, most: int) -> None:
     model = fast(model_of("llada", cache, refresh=9))
     for length in range(9, 17):
         infogain.decode(model, Canvas.from_prompts([[1, 2, 3]], length, BASE.mask_id), "entropy", block=4)
-    assert model.engine is not None
-    assert len([key for key in model.engine.recorded if key[0] == "next block"]) <= most
+    assert model.graphs is not None
+    assert len([key for key in model.graphs.recorded if key[0] == "append"]) <= most
 
 
 def test_rows_too_many_to_be_recorded_go_on_in_the_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +105,8 @@ def test_rows_too_many_to_be_recorded_go_on_in_the_buffers(monkeypatch: pytest.M
     both = Compared(plain, model, within=1e-9)
     one, two = (infogain.decode(each, canvas, "entropy", block=3, seed=5) for each in (plain, both))
     assert torch.equal(one.tokens, two.tokens)
-    assert model.engine is not None
-    assert not any(key[0] == "next block" for key in model.engine.recorded)
+    assert model.graphs is not None
+    assert not any(key[0] == "append" for key in model.graphs.recorded)
 
 
 @pytest.mark.parametrize(("family", "cache"), CACHED)
@@ -117,20 +117,20 @@ def test_a_buffer_is_wider_than_what_it_holds_and_nothing_shows(family: str, cac
     context, tokens, row = opened(plain, canvas_of(), start)
     same, _, _ = opened(model, canvas_of(), start)
     assert torch.allclose(plain(tokens, context, row, 3), model(tokens, same, row, 3), atol=1e-9)
-    assert model.engine is not None
-    assert model.engine.buffers.context is not None
-    assert model.engine.buffers.context.columns > same.columns
+    assert model.graphs is not None
+    assert model.graphs.buffers.context is not None
+    assert model.graphs.buffers.context.columns > same.columns
     rows = next(size for size in ROWS if size >= len(row))
     most = 3 + rows - len(row)  # candidates that fill up may all be of one row
-    assert list(model.engine.recorded) == [("candidates", rows, WIDTH, same.width + same.width % 2, most)]
+    assert list(model.graphs.recorded) == [("candidates", rows, WIDTH, same.width + same.width % 2, most)]
 
 
 @pytest.mark.parametrize(("family", "cache"), [case for case in CACHED if not SPECS[case[0]].block])
 def test_a_canvas_is_read_into_the_buffers_where_nobody_else_is_inside(family: str, cache: str | None) -> None:
     plain = model_of(family, cache)
     model, start = fast(plain), starts(family)
-    assert model.engine is not None
-    buffers = model.engine.buffers
+    assert model.graphs is not None
+    buffers = model.graphs.buffers
 
     def inside(context: BackboneContext) -> bool:
         assert buffers.context is not None
@@ -215,12 +215,12 @@ def test_a_row_that_overflows_leaves_nothing_behind_in_the_buffers(family: str) 
 def test_weights_that_move_make_what_was_recorded_void() -> None:
     model = fast(random_backbone(SPECS["dream"]))
     infogain.decode(model, canvas_of(), "entropy", block=3)
-    assert model.engine is not None
-    old = list(model.engine.recorded.values())
+    assert model.graphs is not None
+    old = list(model.graphs.recorded.values())
     assert old
     model.transformer.double().float()
     infogain.decode(model, canvas_of(), "entropy", block=3)
-    assert not {id(x) for x in old} & {id(x) for x in model.engine.recorded.values()}
+    assert not {id(x) for x in old} & {id(x) for x in model.graphs.recorded.values()}
 
 
 def test_a_move_into_the_buffers_that_breaks_off_changes_no_other_context(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,14 +231,14 @@ def test_a_move_into_the_buffers_that_breaks_off_changes_no_other_context(monkey
     model(tokens, first, row, 3)
     other = Canvas.infill([[9, 8, 7, 6, *[BASE.mask_id] * 12]] * 4, BASE.mask_id)
     second, _, _ = opened(model, other, start)
-    take_in = Buffers._take_in
+    move_in = Buffers._move_in
 
     def breaks_off(self: Buffers, context: BackboneContext) -> None:
-        take_in(self, context)
+        move_in(self, context)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Buffers, "_take_in", breaks_off)
+        patched.setattr(Buffers, "_move_in", breaks_off)
         with pytest.raises(KeyboardInterrupt):
             model(tokens, second, row, 3)
     assert torch.allclose(model(tokens, first, row, 3), expected, atol=1e-9)
@@ -261,13 +261,13 @@ def test_buffers_have_room_for_all_that_took_turns_in_them() -> None:
     long = Canvas.infill([[1, 2, 3, *[BASE.mask_id] * 600]], BASE.mask_id)
     context, _ = model.prefill(long, [3], WIDTH)
     tokens, row = torch.full((1, WIDTH), BASE.mask_id), torch.tensor([0])
-    assert model.engine is not None
+    assert model.graphs is not None
     for turn in range(3):
         model(wide[1], wide[0], wide[2], 3)
         model(tokens, context, row, 1)
         if turn == 0:
-            buffers = model.engine.buffers.context
-    assert model.engine.buffers.context is buffers
+            buffers = model.graphs.buffers.context
+    assert model.graphs.buffers.context is buffers
 
 
 @pytest.mark.parametrize("family", ["dream", "sdar"])
@@ -288,9 +288,9 @@ def test_a_held_context_has_one_copy_of_its_keys() -> None:
     model = fast(model_of("dream", "dual"))
     context, tokens, row = opened(model, canvas_of(), starts("dream"))
     model(tokens, context, row, 3)
-    assert model.engine is not None
-    assert model.engine.buffers.context is not None
-    for mine, theirs in zip(model.engine.buffers.context.layers, context.layers, strict=True):
+    assert model.graphs is not None
+    assert model.graphs.buffers.context is not None
+    for mine, theirs in zip(model.graphs.buffers.context.layers, context.layers, strict=True):
         assert mine.k.untyped_storage().data_ptr() == theirs.k.untyped_storage().data_ptr()
 
 
@@ -320,7 +320,7 @@ def test_room_for_logits_has_few_sizes_and_stays_below_the_ceiling(monkeypatch: 
         masked = (torch.arange(tokens.numel()) < masks).view(tokens.shape)
         model.at_masks(tokens, MaskedColumns(masked, masks), context, row, 3)
     assert rooms == [1, 4, 8, 3]
-    assert [_roomy(rows) for rows in (0, 64, 65, 513, 1025, 2049)] == [0, 64, 128, 1024, 1536, 2560]
+    assert [_few_sizes(rows) for rows in (0, 64, 65, 513, 1025, 2049)] == [0, 64, 128, 1024, 1536, 2560]
 
 
 def test_a_ceiling_changes_nothing_but_how_much_is_held() -> None:
