@@ -9,7 +9,7 @@ import click
 import pytest
 
 from infogain.cli import main
-from infogain.cli.output import check_record
+from infogain.cli.output_files import check_record
 from infogain.errors import InputError
 from tests.e2e.test_cli import ok, refused, run
 

@@ -8,7 +8,7 @@ import pytest
 
 from infogain import Recipe, Result, Trace, decode
 from infogain.algorithm.schedule import TokensPerStep
-from infogain.cli.board import SCALE, Board, shade
+from infogain.cli.live_canvas import SCALE, LiveCanvas, entropy_style
 from infogain.loop.story import Story
 from infogain.models import judgement, one_way, parity
 from infogain.samplers import SAMPLERS
@@ -76,15 +76,15 @@ def test_a_board_shows_holes_until_they_are_written() -> None:
     toy = one_way()
     result = decode(toy.model, toy.canvas(2), "ar", schedule=2)
     assert result.trace is not None
-    board = Board("ar", Story(result.trace), toy.alphabet)
-    assert board.line(0).plain == "··*··=··········  H̃  0.00"
-    board.story.follow(result.trace.steps[0])
-    assert board.line(0).plain[2:16] == "*··=··········"
-    assert "·" not in board.line(0).plain[:2]
-    assert [line.plain for line in board.lines(limit=1)][1:] == ["… and 1 more"]
+    canvas = LiveCanvas("ar", Story(result.trace), toy.alphabet)
+    assert canvas.line(0).plain == "··*··=··········  H̃  0.00"
+    canvas.story.follow(result.trace.steps[0])
+    assert canvas.line(0).plain[2:16] == "*··=··········"
+    assert "·" not in canvas.line(0).plain[:2]
+    assert [line.plain for line in canvas.lines(limit=1)][1:] == ["… and 1 more"]
 
 
 def test_colours_go_from_certain_to_uncertain() -> None:
     styles = [style for _, style in SCALE]
-    assert [shade(h) for h in (0.0, 0.5, 1.0, 2.0, 3.0)] == styles
-    assert shade(float("inf")) == styles[-1]
+    assert [entropy_style(h) for h in (0.0, 0.5, 1.0, 2.0, 3.0)] == styles
+    assert entropy_style(float("inf")) == styles[-1]

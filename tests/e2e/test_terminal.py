@@ -21,7 +21,7 @@ from torch import Tensor
 
 from infogain import Trace, Vocabulary
 from infogain.cli import main
-from infogain.cli.duel import duel
+from infogain.cli.demo_live import compare_live
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal, harmless
 from infogain.evals.runs import ITEMS, list_runs
@@ -67,7 +67,7 @@ def scripted(given: str = GIVEN) -> TextModel:
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The models and toys that commands find, and a wide window."""
     fake = toy("fake", "a toy", [WRITTEN], [MASK * len(WRITTEN)])
-    for place in ("toy", "words"):
+    for place in ("toy", "saved_trace"):
         monkeypatch.setattr(f"infogain.cli.{place}.load_toy", lambda name: fake)
     monkeypatch.setattr(
         "infogain.cli.model.load", lambda name, **how: scripted() if name in (FAKE, ODD) else load(name, **how)
@@ -154,9 +154,9 @@ def fake_duel(folder: Path) -> Callable[[], object]:
 
     def play() -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("infogain.cli.duel.load_task", lambda name: task)
-            patch.setattr("infogain.cli.duel.K", {"oneway": 16})
-            duel(Terminal(), SimpleNamespace(zoo=scripted("")), 0)  # type: ignore[arg-type]
+            patch.setattr("infogain.cli.demo_live.load_task", lambda name: task)
+            patch.setattr("infogain.cli.demo_live.K", {"oneway": 16})
+            compare_live(Terminal(), SimpleNamespace(zoo=scripted("")), 0)  # type: ignore[arg-type]
 
     return play
 

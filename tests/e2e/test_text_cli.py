@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from infogain import Generation, Trace
 from infogain.cli import main
 from infogain.cli.chat import Talk, _ask
-from infogain.cli.texts import _to_terminal
+from infogain.cli.text_output import _to_terminal
 from infogain.load import zoo_folder
 from tests.e2e.test_cli import TERMINAL, ok, refused, run
 from tests.parity.checkpoints import FAMILIES, write_checkpoint

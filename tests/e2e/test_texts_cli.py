@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from infogain.cli import main
-from infogain.cli.textfile import json_line
+from infogain.cli.resumable_file import json_line
 from infogain.generate import Generation, decode_job
 from infogain.samplers.frequencies import find_table
 from tests.e2e.test_cli import ok, refused, run
@@ -165,7 +165,9 @@ def test_a_file_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mon
     command = ["generate", *PROMPTS, *ZOO, "--length", 6, "--batch-size", 1]
     ok(*command, "--out", whole)
     with monkeypatch.context() as patch:
-        patch.setattr(importlib.import_module("infogain.cli.texts"), "decode_job", broken_off(1, KeyboardInterrupt))
+        patch.setattr(
+            importlib.import_module("infogain.cli.text_output"), "decode_job", broken_off(1, KeyboardInterrupt)
+        )
         result = run(*command, "--out", out)
     assert result.exit_code == 130
     assert f"interrupted. Kept: 1 of 3 texts in {out}. The same command goes on from there." in result.stderr

@@ -20,7 +20,7 @@ from infogain.bench.run_cases import Tell, run_cases
 from infogain.bench.shapes import SHAPES
 from infogain.cli.interrupt import on_interrupt
 from infogain.cli.layout import plain_table
-from infogain.cli.output import OVERWRITE, check_file, make_folder
+from infogain.cli.output_files import OVERWRITE, check_file, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.errors import InputError

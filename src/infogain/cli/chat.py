@@ -8,15 +8,14 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from infogain.cli.board import legend
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM
 from infogain.cli.line_editor import remembered, state_file
+from infogain.cli.live_canvas import entropy_scale, live_text
 from infogain.cli.model import Source, chat_model_flags, recipe_for
 from infogain.cli.prompt_input import is_text
-from infogain.cli.sheet import sheet
 from infogain.cli.terminal import Terminal
-from infogain.cli.texts import explain_costs, show
+from infogain.cli.text_output import explain_costs, show
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, decode_job
 from infogain.loop.step import StepEvent
@@ -64,7 +63,7 @@ def chat(source: Source, length: int | None, system: str | None, settings: Setti
     if not model.tokenizer.chats:
         raise InputError(f"{NEEDED}; {source.name} has none. Use generate --plain.")
     talk = Talk(console, model, recipe_for(model, settings), length, system)
-    console.print(legend())
+    console.print(entropy_scale())
     explain_costs(console)
     console.print("/help lists what else you can say.")
     with remembered(state_file("chat-history")):
@@ -147,7 +146,7 @@ class Talk:
 
             def observe(event: StepEvent) -> None:
                 story.observe(event)
-                live.update(sheet(story, self.model.tokenizer.word, self.recipe.eos_ids or ()), refresh=True)
+                live.update(live_text(story, self.model.tokenizer.word, self.recipe.eos_ids or ()), refresh=True)
 
             _, text = next(decode_job(self.model, job, self.recipe, observe=observe))
         return text

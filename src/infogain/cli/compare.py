@@ -18,10 +18,10 @@ from infogain.cli.flags import Settings, dashed, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
-from infogain.cli.output import OVERWRITE, check_file
+from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal, busy, literal
-from infogain.cli.texts import masks
+from infogain.cli.text_output import masks
 from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, decode_job
 from infogain.options import fields

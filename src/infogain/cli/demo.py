@@ -15,9 +15,9 @@ from rich.text import Text
 
 from infogain import view
 from infogain.capacity import PROBLEM_BYTES, check_fits
-from infogain.cli.duel import Duel, duel
+from infogain.cli.demo_live import LiveComparison, compare_live
 from infogain.cli.layout import plain_table
-from infogain.cli.output import OVERWRITE, make_folder
+from infogain.cli.output_files import OVERWRITE, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.report.tables import Table as StudyTable
@@ -85,7 +85,7 @@ def demo(out: Path, count: int, overwrite: bool) -> None:
     subject, study = Subject(MODEL), DemoStudy(count)
     make_folder(out, (FILE, *NUMBERS, *(f"{study.name}.{ending}" for ending in FORMATS)), overwrite)
     console.print(EXPLAINED)
-    played = duel(console, subject, DELAY)
+    played = compare_live(console, subject, DELAY)
     console.print(f"\nOne problem proves nothing: now {study.size}.\n", soft_wrap=True)
     rows = _decode(console, study, subject)
     for grid, task in zip(study.tables(rows), dict.fromkeys(row["task"] for row in rows), strict=True):
@@ -121,7 +121,7 @@ def _table(grid: StudyTable) -> Table:
     return shown
 
 
-def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: Duel, out: Path) -> list[Path]:
+def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: LiveComparison, out: Path) -> list[Path]:
     """The report, the picture, the numbers. A picture of an earlier run does not stay."""
     for ending in FORMATS:
         (out / f"{study.name}.{ending}").unlink(missing_ok=True)

@@ -12,11 +12,11 @@ from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
-from infogain.cli.output import OVERWRITE, make_folder
+from infogain.cli.output_files import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompt_input import FILE, read_prompts
 from infogain.cli.terminal import Terminal
-from infogain.cli.texts import masks
+from infogain.cli.text_output import masks
 from infogain.drift import Drift, measure
 from infogain.recipe import Recipe
 from infogain.text.prompts import completions

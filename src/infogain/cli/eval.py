@@ -14,7 +14,7 @@ from infogain.cli.layout import explained, in_terminal, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
-from infogain.cli.texts import masks
+from infogain.cli.text_output import masks
 from infogain.errors import InputError, UnfitModel
 from infogain.evals.evaluate import Plan, check, evaluate, is_whole, prepare
 from infogain.evals.fingerprint import describe

@@ -10,7 +10,7 @@ import click
 from rich.progress import Progress
 
 from infogain.cli.model import REVISION_HELP
-from infogain.cli.output import OVERWRITE, check_file
+from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.progress import bar
 from infogain.cli.terminal import say
 from infogain.errors import InputError

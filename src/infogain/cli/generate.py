@@ -9,7 +9,7 @@ import click
 from infogain.cli.flags import Settings, settings_flags
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.prompt_input import FILE, read_prompts
-from infogain.cli.texts import Order, Target, target_flags
+from infogain.cli.text_output import PlannedTexts, TextOutput, output_flags
 from infogain.generate import as_stops
 from infogain.recipe import Recipe
 from infogain.text.prompts import completions
@@ -27,7 +27,7 @@ SYSTEM = click.option("--system", help="system message of a chat; unset: none")
 @click.argument("prompts", nargs=-1, metavar="[PROMPT]...")
 @model_flags
 @FILE
-@target_flags
+@output_flags
 @LENGTH
 @CHAT
 @SYSTEM
@@ -38,7 +38,7 @@ def generate(
     prompts: tuple[str, ...],
     source: Source,
     file: Path | None,
-    target: Target,
+    output: TextOutput,
     length: int | None,
     chat: bool | None,
     system: str | None,
@@ -63,9 +63,9 @@ def generate(
     settings.over(Recipe())  # a mistake is found now, not after the model is loaded
     asked = read_prompts(prompts, file, fields=("id", "length", "seed"))
     as_stops(stop)
-    target.check(len(asked))
+    output.check(len(asked))
     model = source.load()
     recipe = recipe_for(model, settings, stop_at_eos=not ignore_eos)
     lengths = [length if one.length is None else one.length for one in asked]
     job = completions(model, [one.prompt for one in asked], lengths, chat, system)
-    target.write(Order(model, job, recipe, asked, stop))
+    output.write(PlannedTexts(model, job, recipe, asked, stop))

@@ -10,7 +10,7 @@ from infogain.cli.flags import Settings, filling_flags
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.prompt_input import TEXT_FILE, read_prompts
 from infogain.cli.terminal import say
-from infogain.cli.texts import Order, Target, target_flags
+from infogain.cli.text_output import PlannedTexts, TextOutput, output_flags
 from infogain.errors import InputError
 from infogain.recipe import Recipe
 from infogain.text.prompts import infills
@@ -20,9 +20,9 @@ from infogain.text.prompts import infills
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @model_flags
 @TEXT_FILE
-@target_flags
+@output_flags
 @filling_flags
-def infill(texts: tuple[str, ...], source: Source, file: Path | None, target: Target, settings: Settings) -> None:
+def infill(texts: tuple[str, ...], source: Source, file: Path | None, output: TextOutput, settings: Settings) -> None:
     """Fill the holes of a text. [MASK] is one token, [MASK:8] eight.
 
     On a terminal the texts are printed; into a file or a pipe goes a JSON line per text, as `generate` writes it. Where
@@ -39,7 +39,7 @@ def infill(texts: tuple[str, ...], source: Source, file: Path | None, target: Ta
     plain = [one.prompt for one in asked if isinstance(one.prompt, str)]
     if len(plain) < len(asked):
         raise InputError("a text to fill is a string; a conversation has no place for a [MASK].")
-    target.check(len(asked))
+    output.check(len(asked))
     model = source.load()
     job, recipe = infills(model, plain), recipe_for(model, settings, stop_at_eos=False)
     if dropped := job.dropped_spaces:
@@ -48,4 +48,4 @@ def infill(texts: tuple[str, ...], source: Source, file: Path | None, target: Ta
             f"note: {spaces} left out: a token of this model holds the space before its word, and the model writes it.",
             err=True,
         )
-    target.write(Order(model, job, recipe, asked))
+    output.write(PlannedTexts(model, job, recipe, asked))

@@ -26,7 +26,7 @@ SEED_BITS = 63
 
 
 @dataclass(frozen=True)
-class Asked:
+class PromptLine:
     """A prompt, and what its JSON line says of it alone."""
 
     prompt: Prompt
@@ -37,12 +37,12 @@ class Asked:
 
 def read_prompts(
     given: Sequence[str], file: Path | None, what: str = "prompt", fields: Collection[str] = ()
-) -> list[Asked]:
-    """Those given, those of the file, or those that are piped in; `fields` of Asked are what a JSON line may set."""
+) -> list[PromptLine]:
+    """The prompts given, those of the file, or those piped in; a JSON line may set these `fields` of its own."""
     if given and file:
         raise InputError(f"{what}s come from the command line or from a file; got both. Drop one of them.")
     if given:
-        return [Asked(prompt) for prompt in given]
+        return [PromptLine(prompt) for prompt in given]
     if file is None and (sys.stdin is None or sys.stdin.isatty()):
         raise InputError(f"there must be a {what}: as an argument, in a --file, or through a pipe.")
     piped = file is None or str(file) == "-"
@@ -63,9 +63,9 @@ def _text(raw: bytes, name: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _parse(line: str, where: str, fields: Collection[str]) -> Asked:
+def _parse(line: str, where: str, fields: Collection[str]) -> PromptLine:
     if not line.lstrip().startswith("{"):
-        return Asked(line)
+        return PromptLine(line)
     try:
         value: Plain = json.loads(line)
     except ValueError as error:
@@ -73,7 +73,9 @@ def _parse(line: str, where: str, fields: Collection[str]) -> Asked:
     for name in value:
         if name not in (*SOURCES, *fields):
             raise UnknownName("field of a prompt", name, (*SOURCES, *fields), f" in {where}")
-    return Asked(_prompt(value, where), **{name: _field(name, value[name], where) for name in fields if name in value})
+    return PromptLine(
+        _prompt(value, where), **{name: _field(name, value[name], where) for name in fields if name in value}
+    )
 
 
 def _prompt(value: Plain, where: str) -> Prompt:

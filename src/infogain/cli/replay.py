@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from infogain.cli.board import Board, Screen
 from infogain.cli.layout import legend
+from infogain.cli.live_canvas import LiveCanvas, Screen
+from infogain.cli.saved_trace import load_trace, token_texts
 from infogain.cli.terminal import Terminal
-from infogain.cli.words import load_trace, words_of
 from infogain.loop.story import Story, tell
 
 
@@ -26,14 +26,14 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
       infogain replay trace.jsonl --toy one-way
     """
     trace = load_trace(path)
-    words = words_of(trace, toy, path)
+    words = token_texts(trace, toy, path)
     story = Story(trace)
     story.foretell(tell(trace, str(path)))
-    board = Board(trace.recipe["sampler"]["name"], story, words)
+    canvas = LiveCanvas(trace.recipe["sampler"]["name"], story, words)
     console = Terminal()
-    with Screen(console, [board], delay) as screen:
+    with Screen(console, [canvas], delay) as screen:
         for step in trace.steps:
             story.follow(step)
-            screen.show(board)
+            screen.show(canvas)
     if console.is_terminal:
         console.print(legend(["H̃"]))

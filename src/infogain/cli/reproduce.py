@@ -13,10 +13,10 @@ from infogain.cli.eval import COUNT, kept
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal
 from infogain.cli.model import DEFAULT, Source, model_flags
-from infogain.cli.output import OVERWRITE, check_record, make_folder
+from infogain.cli.output_files import OVERWRITE, check_record, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal, say
-from infogain.cli.texts import masks
+from infogain.cli.text_output import masks
 from infogain.errors import InputError
 from infogain.evals.evaluate import Plan, check, evaluate
 from infogain.evals.fingerprint import describe

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from infogain.cli.layout import in_parts
-from infogain.cli.output import OVERWRITE, check_file
+from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
 from infogain.evals.compare import Change, Comparison, compare, differences, otherwise, unfinished

@@ -15,7 +15,7 @@ from rich.table import Table
 from infogain.capacity import check_fits
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import plain_table
-from infogain.cli.output import OVERWRITE, check_record
+from infogain.cli.output_files import OVERWRITE, check_record
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.options import Plain

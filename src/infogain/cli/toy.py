@@ -11,10 +11,10 @@ from rich.text import Text
 
 from infogain.algorithm.schedule import TokensPerStep
 from infogain.capacity import PROBLEM_BYTES, check_fits
-from infogain.cli.board import Board, Screen
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import explained, legend, plain_table
-from infogain.cli.output import OVERWRITE, check_file
+from infogain.cli.live_canvas import LiveCanvas, Screen
+from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, literal
 from infogain.decode import decode_lanes
 from infogain.loop.batch import Observer
@@ -100,12 +100,12 @@ def _decode(problem: Toy, lane: Lane, observe: Observer | None = None) -> Result
 
 def _watch(console: Console, problem: Toy, lane: Lane, delay: float) -> Result:
     story = Story(Trace(lane.recipe.plain(), problem.model.mask_id, lane.canvas.rows()))
-    board = Board(lane.recipe.sampler.name, story, problem.alphabet)
-    with Screen(console, [board], delay) as screen:
+    canvas = LiveCanvas(lane.recipe.sampler.name, story, problem.alphabet)
+    with Screen(console, [canvas], delay) as screen:
 
         def observe(event: StepEvent) -> None:
             story.observe(event)
-            screen.show(board)
+            screen.show(canvas)
 
         return _decode(problem, lane, observe)
 

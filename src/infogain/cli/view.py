@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from infogain import view as viewer
-from infogain.cli.output import OVERWRITE, check_file
+from infogain.cli.output_files import OVERWRITE, check_file
+from infogain.cli.saved_trace import load_trace, token_texts
 from infogain.cli.terminal import say
-from infogain.cli.words import load_trace, words_of
 from infogain.errors import InputError
 from infogain.loop.trace import Trace
 
@@ -51,7 +51,7 @@ def view(paths: tuple[Path, ...], toy: str | None, out: Path | None, overwrite: 
 
 def _load(path: Path, toy: str | None) -> Trace:
     trace = load_trace(path)
-    return dataclasses.replace(trace, words=words_of(trace, toy, path))
+    return dataclasses.replace(trace, words=token_texts(trace, toy, path))
 
 
 def _titles(paths: tuple[Path, ...]) -> list[str]:

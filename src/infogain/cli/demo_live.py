@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 from infogain.algorithm.canvas import Canvas
-from infogain.cli.board import Board, Screen
+from infogain.cli.live_canvas import LiveCanvas, Screen
 from infogain.decode import decode_lanes
 from infogain.loop.lane import Lane
 from infogain.loop.step import StepEvent
@@ -23,14 +23,14 @@ TASK = "oneway"
 NAMES = ("entropy", "info-gain")
 
 
-class Duel(NamedTuple):
+class LiveComparison(NamedTuple):
     """What happened: a line for each sampler, and its trace with a title."""
 
     verdicts: list[str]
     traces: list[tuple[str, Trace]]
 
 
-def duel(console: Console, subject: Subject, delay: float) -> Duel:
+def compare_live(console: Console, subject: Subject, delay: float) -> LiveComparison:
     """The first problem from seed 0: nothing is picked."""
     model, alphabet = subject.zoo
     task = load_task(TASK)
@@ -38,13 +38,13 @@ def duel(console: Console, subject: Subject, delay: float) -> Duel:
     canvas = Canvas.infill([alphabet.encode(problem.canvas)], alphabet.mask_id)
     lanes = [Lane(canvas, recipe(METHODS[name], K[TASK])) for name in NAMES]
     stories = [Story(Trace(lane.recipe.plain(), alphabet.mask_id, canvas.rows())) for lane in lanes]
-    boards = [Board(name, story, alphabet.characters) for name, story in zip(NAMES, stories, strict=True)]
+    canvases = [LiveCanvas(name, story, alphabet.characters) for name, story in zip(NAMES, stories, strict=True)]
 
-    with Screen(console, boards, delay) as screen:
+    with Screen(console, canvases, delay) as screen:
 
         def observe(event: StepEvent) -> None:
             stories[event.lane].observe(event)
-            screen.show(boards[event.lane])
+            screen.show(canvases[event.lane])
 
         results = decode_lanes(model, lanes, observe=observe)
 
@@ -55,7 +55,7 @@ def duel(console: Console, subject: Subject, delay: float) -> Duel:
     console.print("", *said, sep="\n")
     traces = [result.trace for result in results if result.trace]
     titles = [f"{name}: {verdict}" for name, verdict in zip(NAMES, verdicts, strict=True)]
-    return Duel(said, list(zip(titles, traces, strict=True)))
+    return LiveComparison(said, list(zip(titles, traces, strict=True)))
 
 
 def in_decimals(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from infogain.cli.output import would_be_lost
+from infogain.cli.output_files import would_be_lost
 from infogain.evals.compare import flat
 from infogain.evals.lock import lock
 from infogain.options import Plain
@@ -21,7 +21,9 @@ ABOUT = ("number", "id", "prompt", "input", "seed", "stop", "recipe", "provenanc
 SPELLING = ("model", "revision", "frequencies")  # names of what `made_by` knows by content
 
 
-class TextFile:
+class ResumableFile:
+    """JSON lines on disk, one per text; what is there already is kept if it is what would be written again."""
+
     def __init__(self, path: Path, overwrite: bool) -> None:
         self.path, self.overwrite = path, overwrite
 
@@ -45,7 +47,7 @@ class TextFile:
         return dict(line)
 
     @contextmanager
-    def going_on(self, about: Sequence[Plain]) -> Iterator[tuple[set[int], Callable[[Plain], None]]]:
+    def resume(self, about: Sequence[Plain]) -> Iterator[tuple[set[int], Callable[[Plain], None]]]:
         """Gives the numbers of texts that are there, and what adds a line; `about` is what those texts must say."""
         with self.path.open("ab") as file:
             lock(file, self.path)

@@ -20,11 +20,11 @@ from rich.console import Console
 from infogain.algorithm.noise import row_seeds
 from infogain.cli.interrupt import on_interrupt, resumable
 from infogain.cli.layout import legend
-from infogain.cli.output import OVERWRITE, check_folder_of, make_folder, would_be_lost
+from infogain.cli.output_files import OVERWRITE, check_folder_of, make_folder, would_be_lost
 from infogain.cli.progress import watch
-from infogain.cli.prompt_input import Asked
+from infogain.cli.prompt_input import PromptLine
+from infogain.cli.resumable_file import ResumableFile, json_line
 from infogain.cli.terminal import Terminal, say, write
-from infogain.cli.textfile import TextFile, json_line
 from infogain.errors import InputError
 from infogain.evals.identity import hash_of, made_by
 from infogain.generate import Generation, decode_job
@@ -53,13 +53,13 @@ FLAGS = [
 
 
 @dataclass(frozen=True)
-class Order:
-    """All that decides what the texts will be."""
+class PlannedTexts:
+    """Everything that decides what the texts will be."""
 
     model: TextModel
     job: Job
     recipe: Recipe
-    asked: Sequence[Asked]  # one per row of the job
+    asked: Sequence[PromptLine]  # one per row of the job
     stop: Sequence[str] = ()
 
     @cached_property
@@ -91,7 +91,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Target:
+class TextOutput:
     """Where texts and traces go, and how many are decoded together."""
 
     out: Path | None
@@ -111,40 +111,40 @@ class Target:
             raise would_be_lost(self.file.path if self.file else self.traces, f"text {bare[0]} has no trace yet")
 
     @property
-    def file(self) -> TextFile | None:
-        return TextFile(self.out, self.overwrite) if self.out else None
+    def file(self) -> ResumableFile | None:
+        return ResumableFile(self.out, self.overwrite) if self.out else None
 
-    def write(self, order: Order) -> None:
+    def write(self, planned: PlannedTexts) -> None:
         """Decode what is missing, and write each text as soon as it is done."""
-        with self._sink(order) as (kept, finish):
-            missing = [i for i in range(len(order.asked)) if i not in kept]
-            for i, text in order.decode(missing, self.batch_size, self.traces is not None):
+        with self._sink(planned) as (kept, finish):
+            missing = [i for i in range(len(planned.asked)) if i not in kept]
+            for i, text in planned.decode(missing, self.batch_size, self.traces is not None):
                 if self.traces and text.trace:
                     text.trace.save(self.traces / _trace_name(i))  # before its line, which says that all is done
                 finish(i, text)
 
     @contextmanager
-    def _sink(self, order: Order) -> Iterator[tuple[set[int], Finish]]:
+    def _sink(self, planned: PlannedTexts) -> Iterator[tuple[set[int], Finish]]:
         """Gives the numbers that are there already, and what writes one more."""
         if self.file:
-            with _to_file(self.file, order) as sink:
+            with _to_file(self.file, planned) as sink:
                 yield sink
         elif sys.stdout.isatty():
-            with _to_terminal(len(order.asked)) as finish:
+            with _to_terminal(len(planned.asked)) as finish:
                 yield set(), finish
         else:
-            with _to_pipe(order) as finish:
+            with _to_pipe(planned) as finish:
                 yield set(), finish
 
 
-def target_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command the flags of a Target; it is called with the `target`."""
+def output_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the flags of a TextOutput; it is called with the `output`."""
 
     @functools.wraps(command)
-    def targeted(out: Path | None, traces: Path | None, batch_size: int, overwrite: bool, **given: Any) -> Any:
-        return command(target=Target(out, traces, batch_size, overwrite), **given)
+    def with_output(out: Path | None, traces: Path | None, batch_size: int, overwrite: bool, **given: Any) -> Any:
+        return command(output=TextOutput(out, traces, batch_size, overwrite), **given)
 
-    flagged: Callable[..., Any] = targeted
+    flagged: Callable[..., Any] = with_output
     for flag in reversed(FLAGS):
         flagged = flag(flagged)
     return flagged
@@ -175,14 +175,14 @@ def explain_costs(console: Console) -> None:
 
 
 @contextmanager
-def _to_file(file: TextFile, order: Order) -> Iterator[tuple[set[int], Finish]]:
-    total, files = len(order.asked), {"made_by": made_by(order.model, order.recipe)}
-    with file.going_on([{**order.about(i), **files} for i in range(total)]) as (done, add):
+def _to_file(file: ResumableFile, planned: PlannedTexts) -> Iterator[tuple[set[int], Finish]]:
+    total, files = len(planned.asked), {"made_by": made_by(planned.model, planned.recipe)}
+    with file.resume([{**planned.about(i), **files} for i in range(total)]) as (done, add):
         if done:
             say(f"{file.path}: {len(done)} of {total} texts are there and kept.", err=True)
 
         def finish(i: int, text: Generation) -> None:
-            add({**order.about(i), **files, **text.plain()})
+            add({**planned.about(i), **files, **text.plain()})
             done.add(i)
 
         with resumable(lambda: f"{len(done)} of {total} texts in {file.path}"):
@@ -205,16 +205,16 @@ def _to_terminal(total: int) -> Iterator[Finish]:
 
 
 @contextmanager
-def _to_pipe(order: Order) -> Iterator[Finish]:
+def _to_pipe(planned: PlannedTexts) -> Iterator[Finish]:
     written = 0
 
     def finish(i: int, text: Generation) -> None:
         nonlocal written
-        sys.stdout.write(json_line({**order.about(i), **text.plain()}, sys.stdout.encoding))
+        sys.stdout.write(json_line({**planned.about(i), **text.plain()}, sys.stdout.encoding))
         sys.stdout.flush()  # at once: what is done stays, whatever comes next
         written += 1
 
-    with _unkept(lambda: written, len(order.asked)):
+    with _unkept(lambda: written, len(planned.asked)):
         yield finish
 
 

@@ -1,9 +1,9 @@
-"""Draws a decode as it stands: one line per prompt, every cell coloured by its entropy."""
+"""Draws a decode while it runs: every token is coloured by the entropy it was written at."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from rich.columns import Columns
@@ -25,19 +25,24 @@ SCALE = (
 HOLE = "·"  # a column still masked
 
 
-def shade(entropy: float) -> str:
+def entropy_style(entropy: float) -> str:
+    """The rich style of a token that was written at this entropy."""
     return next(style for bound, style in SCALE if entropy < bound or bound == float("inf"))
 
 
-def legend() -> Text:
+def entropy_scale() -> Text:
+    """What the colours mean, on one line."""
     text = Text("uncertainty ")
     for bound, style in SCALE:
         text.append(" more " if bound == float("inf") else f" <{bound:g} ", style)
     return text + Text(f" nats   {HOLE} masked   ") + Text("just written", "bold underline")
 
 
-class Board:
-    """A story's lines. `alphabet` gives each token id its sign; without one the ids are shown."""
+class LiveCanvas:
+    """The canvas of a decode, one line per prompt.
+
+    `alphabet` gives each token id its character; without one the ids are shown.
+    """
 
     def __init__(self, title: str, story: Story, alphabet: str | Mapping[int, str] | None = None) -> None:
         self.title, self.story = title, story
@@ -62,12 +67,12 @@ class Board:
         token = hypothesis.tokens[column]
         given = self.story.prompts[prompt][column] != self.story.mask_id
         if given:
-            return Text(self._sign(token), "bold")
-        style = shade(hypothesis.entropy[column]) if column in hypothesis.entropy else "dim"
+            return Text(self._character(token), "bold")
+        style = entropy_style(hypothesis.entropy[column]) if column in hypothesis.entropy else "dim"
         new = " bold underline" if column in hypothesis.fresh else ""
-        return Text(self._sign(token), style + new)
+        return Text(self._character(token), style + new)
 
-    def _sign(self, token: int) -> str:
+    def _character(self, token: int) -> str:
         if token == self.story.mask_id:
             return HOLE * self._cell
         if self.alphabet and token in self.alphabet:
@@ -75,11 +80,30 @@ class Board:
         return str(token).rjust(self._cell)
 
 
-class Screen:
-    """Boards side by side, redrawn in place on a terminal; elsewhere every step is printed plainly."""
+def live_text(story: Story, word: Callable[[int], str], eos_ids: Sequence[int] = ()) -> Text:
+    """What is written after prompt 0 so far, as flowing text; masks after the last token written are not drawn."""
+    best, given = story.best(0), story.prompts[0]
+    written = [c for c, token in enumerate(given) if token == story.mask_id]
+    tokens = {column: best.tokens[column] for column in written}
+    ends = [column for column in written if tokens[column] in eos_ids]
+    last = max((column for column in written if tokens[column] != story.mask_id), default=-1)
+    text = Text()
+    for column in written:
+        if column > last or (ends and column >= ends[0]):
+            break
+        if tokens[column] == story.mask_id:
+            text.append(f" {HOLE}", "dim")
+        else:
+            fresh = " bold underline" if column in best.fresh else ""
+            text.append(harmless(word(tokens[column])), entropy_style(best.entropy[column]) + fresh)
+    return text
 
-    def __init__(self, console: Console, boards: Sequence[Board], delay: float) -> None:
-        self.console, self.boards, self.delay = console, boards, delay
+
+class Screen:
+    """Canvases side by side, redrawn in place on a terminal; elsewhere every step is printed plainly."""
+
+    def __init__(self, console: Console, canvases: Sequence[LiveCanvas], delay: float) -> None:
+        self.console, self.canvases, self.delay = console, canvases, delay
         self._live = Live(self._frame(), console=console, auto_refresh=False) if console.is_terminal else None
 
     def __enter__(self) -> Self:
@@ -92,22 +116,22 @@ class Screen:
         if self._live:
             self._live.stop()
 
-    def show(self, board: Board) -> None:
-        """After a step of this board. Boards take turns within the delay of one step."""
+    def show(self, canvas: LiveCanvas) -> None:
+        """Show this canvas after a step. Canvases take turns within the delay of one step."""
         if self._live:
             self._live.update(self._frame(), refresh=True)
-            time.sleep(self.delay / len(self.boards))
+            time.sleep(self.delay / len(self.canvases))
             return
-        for line in board.lines(limit=self._height):
-            self.console.print(f"step {board.story.step:3}  {board.title:<10}", line, soft_wrap=True)
+        for line in canvas.lines(limit=self._height):
+            self.console.print(f"step {canvas.story.step:3}  {canvas.title:<10}", line, soft_wrap=True)
 
     @property
     def _height(self) -> int:
         return max(1, self.console.height - 8)
 
     def _frame(self) -> RenderableType:
-        return Group(legend(), Columns([self._panel(board) for board in self.boards], padding=(0, 4)))
+        return Group(entropy_scale(), Columns([self._panel(canvas) for canvas in self.canvases], padding=(0, 4)))
 
-    def _panel(self, board: Board) -> Group:
-        title = Text(f"{board.title}, step {board.story.step}", "bold")
-        return Group(title, *board.lines(self._height))
+    def _panel(self, canvas: LiveCanvas) -> Group:
+        title = Text(f"{canvas.title}, step {canvas.story.step}", "bold")
+        return Group(title, *canvas.lines(self._height))

@@ -1,4 +1,4 @@
-"""Saved traces, and the text of their token ids: of the toy they are named after, or the words they carry."""
+"""Loads saved traces, and the text of their token ids."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _holds_texts(path: Path) -> bool:
     return isinstance(first, dict) and {"text", "tokens", "recipe"} <= first.keys()
 
 
-def words_of(trace: Trace, toy: str | None, path: Path) -> dict[int, str] | None:
+def token_texts(trace: Trace, toy: str | None, path: Path) -> dict[int, str] | None:
+    """The text of each token id: of the toy, if one is named, or else what the trace itself carries, if anything."""
     if toy is None:
         return trace.words
     known = load_toy(toy)
