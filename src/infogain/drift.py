@@ -31,8 +31,8 @@ from infogain.text.tokenizer import TextModel
 
 
 @dataclass
-class Tally:
-    """Sums over canvases that were evaluated both ways."""
+class DriftSums:
+    """Sums over canvases that were evaluated with the cache and without."""
 
     canvases: int = 0
     columns: int = 0  # masked ones
@@ -93,7 +93,7 @@ class Pair(Wrapper):
     def __init__(self, cached: Backbone, exact: Backbone) -> None:
         super().__init__(cached)
         self.exact = exact
-        self.by_age: dict[int, Tally] = defaultdict(Tally)
+        self.by_age: dict[int, DriftSums] = defaultdict(DriftSums)
 
     def prefill(
         self, canvas: Canvas, start: Sequence[int], width: int, end: Sequence[int] | None = None
@@ -129,19 +129,19 @@ class Pair(Wrapper):
         for m in range(len(masked)):
             self._note(self.by_age[int(age[m])], cached[m][masked[m]], exact[m][masked[m]])
 
-    def _note(self, tally: Tally, cached: Tensor, exact: Tensor) -> None:
+    def _note(self, sums: DriftSums, cached: Tensor, exact: Tensor) -> None:
         """Both [masked columns, V]."""
         gap = (cached.float() - exact.float()).abs()
         p, q = (Marginals.of(logits.clone()[None], self.vocabulary) for logits in (exact, cached))
         surest = [int(x.entropy.argmin()) for x in (p, q)]
         changed = (p.argmax != q.argmax)[0]
-        tally.canvases += 1
-        tally.columns += len(gap)
-        tally.gap += float(gap.mean(-1).sum())
-        tally.widest = max(tally.widest, float(gap.max()))
-        tally.kl += float(p.kl(q).sum())
-        tally.tokens += int(changed.sum())
-        tally.choices += surest[0] != surest[1] or bool(changed[surest[0]])
+        sums.canvases += 1
+        sums.columns += len(gap)
+        sums.gap += float(gap.mean(-1).sum())
+        sums.widest = max(sums.widest, float(gap.max()))
+        sums.kl += float(p.kl(q).sum())
+        sums.tokens += int(changed.sum())
+        sums.choices += surest[0] != surest[1] or bool(changed[surest[0]])
 
 
 def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, observe: Observer | None = None) -> Drift:

@@ -14,7 +14,7 @@ from infogain.samplers import make
 from infogain.samplers.frequencies import FILE, read_frequencies, write_frequencies
 from infogain.text.alphabet import fingerprint_of
 from infogain.zoo import ALPHABET
-from infogain.zoo.frequencies import count_texts
+from infogain.zoo.token_counts import count_texts
 from tests.e2e.test_cli import ok, refused
 from tests.parity.checkpoints import FAMILIES, write_checkpoint
 from tests.parity.test_masked_lm import bert

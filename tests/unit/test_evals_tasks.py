@@ -22,7 +22,7 @@ from infogain.evals.tasks.countdown import draw
 from infogain.evals.tasks.mbpp import TEST
 from infogain.evals.tasks.sudoku import lines
 from infogain.load import load
-from infogain.zoo.alphabet import MASK
+from infogain.zoo.characters import MASK
 from infogain.zoo.tasks import TASKS as ZOO
 from tests.countdowns import COUNTDOWN_REPLIES
 

@@ -19,7 +19,7 @@ import pytest
 from infogain import sandbox
 from infogain.errors import InputError, SandboxError
 from infogain.sandbox import Outcome, run_code, run_many
-from infogain.sandbox.jail.wire import Line, Silence
+from infogain.sandbox.jail.channel import Channel, ChannelClosed
 from tests.processes import adopt_orphans, descendants, started_since, wait_until
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.kills import OURS, dies_with
@@ -157,7 +157,7 @@ def test_a_line_without_end_does_not_keep_the_judge_from_its_alarm(monkeypatch: 
     reads, writes = os.pipe()
     os.write(writes, b"[" * 1000)
     os.close(writes)
-    line, before = Line(reads, reads), signal.signal(signal.SIGALRM, ring)
+    line, before = Channel(reads, reads), signal.signal(signal.SIGALRM, ring)
     monkeypatch.setattr(os, "read", read)
     try:
         with pytest.raises(TimeoutError):
@@ -344,9 +344,9 @@ def test_who_speaks_to_a_process_that_has_gone_learns_it_by_reading() -> None:
     gone, writes = os.pipe()
     for end in (answers, gone):
         os.close(end)
-    line = Line(reads, writes)
+    line = Channel(reads, writes)
     line.send(["are you there?"])
-    with pytest.raises(Silence):
+    with pytest.raises(ChannelClosed):
         line.receive()
     for end in (reads, writes):
         os.close(end)

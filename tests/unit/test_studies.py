@@ -35,12 +35,12 @@ from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
 from infogain.zoo.folder import save_model
 from infogain.zoo.tasks import TASKS
-from infogain.zoo.trainer import Settings, Trainer
+from infogain.zoo.trainer import Trainer, TrainingSettings
 from tests.parity.checkpoints import write_checkpoint
 
 ROOT = Path(__file__).parents[2]
 
-SHAPE = Settings(layers=1, width=16, heads=2, intermediate=16)
+SHAPE = TrainingSettings(layers=1, width=16, heads=2, intermediate=16)
 CPU = torch.device("cpu")
 CELL = Cell("sudoku", recipe(METHODS["info-gain"], 2), 2, (0, 1))
 

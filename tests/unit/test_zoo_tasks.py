@@ -9,10 +9,10 @@ import pytest
 
 from infogain import InputError, UnknownName
 from infogain.zoo import ALPHABET, SPLITS, TASKS, Alphabet, Problem, Task, figure_set, load_task
-from infogain.zoo.alphabet import EOS, MASK
+from infogain.zoo.characters import EOS, MASK
 from infogain.zoo.tasks import arithmetic, oneway, sudoku
-from infogain.zoo.tasks.base import is_canvas, split_of
 from infogain.zoo.tasks.countdown import question
+from infogain.zoo.tasks.problem import is_canvas, split_of
 from tests.countdowns import COUNTDOWN_REPLIES
 
 ALL = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -97,7 +97,7 @@ def test_the_seeds_mean_the_same_for_ever() -> None:
 
 
 def test_a_split_that_is_used_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("infogain.zoo.tasks.base.PATIENCE", 1)
+    monkeypatch.setattr("infogain.zoo.tasks.problem.PATIENCE", 1)
     monkeypatch.setattr(sudoku, "FEWEST", 15)  # one hole: some hundred puzzles in all, so one comes twice
     monkeypatch.setattr(sudoku, "MOST", 15)
     with pytest.raises(InputError, match=r"sudoku has about \d+ test problems; got a call for 150"):

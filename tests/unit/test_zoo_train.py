@@ -17,9 +17,11 @@ from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
 from infogain.zoo.score import CARD, score
 from infogain.zoo.train import main, train
-from infogain.zoo.trainer import Settings, Trainer
+from infogain.zoo.trainer import Trainer, TrainingSettings
 
-SMALL = Settings(tasks="sudoku,countdown", layers=2, width=32, heads=2, intermediate=64, rows=16, steps=20, pool=200)
+SMALL = TrainingSettings(
+    tasks="sudoku,countdown", layers=2, width=32, heads=2, intermediate=64, rows=16, steps=20, pool=200
+)
 CPU = torch.device("cpu")
 
 
@@ -101,16 +103,16 @@ def test_a_resumed_run_is_the_uninterrupted_one(pools: dict[str, Pool], tmp_path
 
 def test_a_run_does_not_go_on_with_other_settings(pools: dict[str, Pool], tmp_path: Path) -> None:
     Trainer(SMALL, pools, CPU).save(tmp_path / "state.pt")
-    other = Settings(tasks="sudoku", layers=2, width=32, heads=2, intermediate=64)
+    other = TrainingSettings(tasks="sudoku", layers=2, width=32, heads=2, intermediate=64)
     with pytest.raises(InputError, match="another tasks, rows, pool"):
         Trainer(other, pools, CPU).restore(tmp_path / "state.pt")
 
 
 def test_settings_are_checked() -> None:
     with pytest.raises(InputError, match="multiple of twice the heads"):
-        Settings(width=30, heads=4)
+        TrainingSettings(width=30, heads=4)
     with pytest.raises(UnknownName, match="sudoku"):
-        _ = Settings(tasks="sudoko").names
+        _ = TrainingSettings(tasks="sudoko").names
 
 
 def test_a_loss_that_is_no_number_ends_the_run(
@@ -133,7 +135,7 @@ def test_an_interrupted_run_is_saved(pools: dict[str, Pool], tmp_path: Path, mon
 
 
 def test_the_rate_rises_falls_and_follows_the_clock() -> None:
-    trainer = Trainer(Settings(steps=1000, minutes=1.0, layers=1, width=16, heads=2, intermediate=16), {}, CPU)
+    trainer = Trainer(TrainingSettings(steps=1000, minutes=1.0, layers=1, width=16, heads=2, intermediate=16), {}, CPU)
     assert trainer.rate == pytest.approx(1e-3 / 20)
     trainer.step = 500
     assert trainer.rate == pytest.approx(0.5e-3)
@@ -157,8 +159,8 @@ def test_a_saved_folder_loads_like_a_large_checkpoint_and_decodes(tmp_path: Path
 
 
 def test_the_shipped_shape_fits_sixteen_mebibytes() -> None:
-    assert 6.2e6 < Settings().spec.parameters < 6.5e6
-    assert Settings().spec.parameters * 2 < 16 * 2**20
+    assert 6.2e6 < TrainingSettings().spec.parameters < 6.5e6
+    assert TrainingSettings().spec.parameters * 2 < 16 * 2**20
 
 
 def test_a_folder_without_an_alphabet_says_so(tmp_path: Path) -> None:

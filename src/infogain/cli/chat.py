@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.flags import RecipeFlags, settings_flags
 from infogain.cli.generate import LENGTH, SYSTEM
 from infogain.cli.line_editor import remembered, state_file
 from infogain.cli.live_canvas import entropy_scale, live_text
@@ -43,7 +43,7 @@ NEEDED = (
 @LENGTH
 @SYSTEM
 @settings_flags
-def chat(source: Source, length: int | None, system: str | None, settings: Settings) -> None:
+def chat(source: Source, length: int | None, system: str | None, settings: RecipeFlags) -> None:
     """Talk to a model and watch its answers come out of the mask.
 
     Words are coloured by how uncertain the model was when it wrote them. Lines are edited as in a shell; the arrow

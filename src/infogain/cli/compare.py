@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.algorithm.schedule import TokensPerStep
-from infogain.cli.flags import Settings, dashed, shared_settings_flags
+from infogain.cli.flags import RecipeFlags, dashed, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
@@ -60,7 +60,7 @@ def compare(
     system: str | None,
     out: Path | None,
     overwrite: bool,
-    settings: Settings,
+    settings: RecipeFlags,
 ) -> None:
     """Decode one prompt with several samplers.
 
@@ -108,7 +108,7 @@ def timed(model: TextModel, job: Job, recipe: Recipe, name: str) -> tuple[Genera
         return text, time.perf_counter() - begun
 
 
-def check(names: list[str], settings: Settings) -> None:
+def check(names: list[str], settings: RecipeFlags) -> None:
     """Find mistakes now, not after the model is loaded."""
     common = common_part(settings).over(Recipe())
     taken = {option for name in names for option in fields(type(with_sampler(common, name, settings).sampler))}
@@ -117,14 +117,14 @@ def check(names: list[str], settings: Settings) -> None:
         raise InputError(f"none of {', '.join(names)} takes {dashed(strange[0])}. Drop it, or add a sampler that does.")
 
 
-def with_sampler(recipe: Recipe, name: str, settings: Settings) -> Recipe:
+def with_sampler(recipe: Recipe, name: str, settings: RecipeFlags) -> Recipe:
     """The recipe with the sampler of this name, and of the flags those that it takes."""
     takes = fields(SAMPLERS[name])
     own = {key: value for key, value in settings.sampler.items() if key in takes}
-    return Settings(sampler={"name": name, **own}, base=settings.base if "base" in takes else {}).over(recipe)
+    return RecipeFlags(sampler={"name": name, **own}, base=settings.base if "base" in takes else {}).over(recipe)
 
 
-def common_part(settings: Settings) -> Settings:
+def common_part(settings: RecipeFlags) -> RecipeFlags:
     """What holds for every sampler."""
     return replace(settings, sampler={}, base={})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.flags import RecipeFlags, settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
@@ -51,7 +51,7 @@ def drift(
     system: str | None,
     out: Path | None,
     overwrite: bool,
-    settings: Settings,
+    settings: RecipeFlags,
 ) -> None:
     """Report how far cached logits drift from exact ones.
 

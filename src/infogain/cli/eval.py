@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.flags import RecipeFlags, settings_flags
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import explained, in_terminal, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
@@ -58,7 +58,7 @@ def eval_(
     batch_size: int,
     traces: bool,
     allow_unsafe: bool,
-    settings: Settings,
+    settings: RecipeFlags,
     **asked: str | int | None,
 ) -> None:
     """Ask a model benchmarks and score its answers. Without a TASK: those there are.
@@ -101,7 +101,7 @@ def eval_(
 
 
 def plan_for(
-    task: Task, model: TextModel, described: Plain, settings: Settings, data: Path | None, asked: Plain
+    task: Task, model: TextModel, described: Plain, settings: RecipeFlags, data: Path | None, asked: Plain
 ) -> Plan:
     protocol = task.protocol(model.tokenizer, **asked)
     stops = protocol.style != "infill"

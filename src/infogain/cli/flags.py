@@ -50,7 +50,7 @@ Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 @dataclasses.dataclass
-class Settings:
+class RecipeFlags:
     """What the recipe flags said, by what they belong to."""
 
     file: Plain = dataclasses.field(default_factory=dict)
@@ -89,7 +89,7 @@ def shared_settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags: list[Flag]) -> Callable[..., Any]:
     @functools.wraps(documented)
     def sorted_out(**given: Any) -> Any:
-        settings, rest = Settings(), {}
+        settings, rest = RecipeFlags(), {}
         for name, value in given.items():
             group, _, option = name.partition("__")
             if not option:

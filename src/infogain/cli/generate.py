@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from infogain.cli.flags import Settings, settings_flags
+from infogain.cli.flags import RecipeFlags, settings_flags
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.prompt_input import FILE, read_prompts
 from infogain.cli.text_output import PlannedTexts, TextOutput, output_flags
@@ -44,7 +44,7 @@ def generate(
     system: str | None,
     stop: tuple[str, ...],
     ignore_eos: bool,
-    settings: Settings,
+    settings: RecipeFlags,
 ) -> None:
     """Complete prompts.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from infogain.cli.flags import Settings, filling_flags
+from infogain.cli.flags import RecipeFlags, filling_flags
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.prompt_input import TEXT_FILE, read_prompts
 from infogain.cli.terminal import say
@@ -22,7 +22,9 @@ from infogain.text.prompts import infills
 @TEXT_FILE
 @output_flags
 @filling_flags
-def infill(texts: tuple[str, ...], source: Source, file: Path | None, output: TextOutput, settings: Settings) -> None:
+def infill(
+    texts: tuple[str, ...], source: Source, file: Path | None, output: TextOutput, settings: RecipeFlags
+) -> None:
     """Fill the holes of a text. [MASK] is one token, [MASK:8] eight.
 
     On a terminal the texts are printed; into a file or a pipe goes a JSON line per text, as `generate` writes it. Where

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from infogain.cli.flags import Flag, Settings
+from infogain.cli.flags import Flag, RecipeFlags
 from infogain.cli.terminal import busy, say
 from infogain.errors import InputError
 from infogain.generate import settle
@@ -99,7 +99,7 @@ def _sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     return flagged
 
 
-def recipe_for(model: TextModel, settings: Settings, stop_at_eos: bool = True, whole: bool = False) -> Recipe:
+def recipe_for(model: TextModel, settings: RecipeFlags, stop_at_eos: bool = True, whole: bool = False) -> Recipe:
     """The flags, and what suits the model; says so where blocks are not those it was trained with."""
     if not stop_at_eos and "eos_ids" in settings.recipe:
         raise InputError("--eos-ids says which tokens end a text; here none does (--ignore-eos, or infill). Drop it.")

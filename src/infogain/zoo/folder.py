@@ -14,7 +14,7 @@ from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.llada import LLADA
 from infogain.models.families.spec import Spec
 from infogain.models.families.weights import weight_names
-from infogain.zoo.alphabet import ALPHABET, Alphabet
+from infogain.zoo.characters import ALPHABET, Alphabet
 
 WEIGHTS = "model.safetensors"
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from infogain.algorithm import noise
-from infogain.zoo.alphabet import ALPHABET
+from infogain.zoo.characters import ALPHABET
 from infogain.zoo.tasks import load_task
 
 CHUNK = 10_000  # texts one process draws at a time; part of what a seed means

@@ -14,7 +14,7 @@ from infogain.decode import decode
 from infogain.models import Denoiser
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
-from infogain.zoo.alphabet import Alphabet
+from infogain.zoo.characters import Alphabet
 from infogain.zoo.tasks import Problem, Task
 
 BATCH = 250  # problems decoded together
@@ -28,7 +28,7 @@ CARD = tuple(
 
 
 @dataclass(frozen=True)
-class Score:
+class TaskScore:
     task: str
     sampler: str
     k: int  # tokens per step
@@ -49,7 +49,7 @@ class Score:
         )
 
 
-def score(model: Denoiser, alphabet: Alphabet, task: Task, problems: Sequence[Problem], recipe: Recipe) -> Score:
+def score(model: Denoiser, alphabet: Alphabet, task: Task, problems: Sequence[Problem], recipe: Recipe) -> TaskScore:
     """Decode every problem with the recipe, and check it."""
     began = time.perf_counter()
     seeds = row_seeds(recipe.seed, len(problems))
@@ -64,7 +64,7 @@ def score(model: Denoiser, alphabet: Alphabet, task: Task, problems: Sequence[Pr
         forwards += float(result.forwards.sum())
     pairs = list(zip(problems, texts, strict=True))
     count = len(pairs)
-    return Score(
+    return TaskScore(
         task.name,
         recipe.sampler.name,
         recipe.plain()["schedule"]["k"],

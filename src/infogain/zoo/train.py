@@ -23,9 +23,9 @@ from infogain.zoo.card import CARD_FILE, write_page
 from infogain.zoo.elbo import elbo_loss
 from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
-from infogain.zoo.score import CARD, Score, score
+from infogain.zoo.score import CARD, TaskScore, score
 from infogain.zoo.tasks import load_task
-from infogain.zoo.trainer import Settings, Trainer
+from infogain.zoo.trainer import Trainer, TrainingSettings
 
 STATE = "state.pt"  # of an unfinished run; not part of the model
 REPORT_EVERY, SAVE_EVERY = 10.0, 60.0  # seconds
@@ -35,7 +35,9 @@ VALIDATION_TEXTS = 1000
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = read_arguments(arguments)
-    settings = Settings(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Settings)})
+    settings = TrainingSettings(
+        **{field.name: getattr(options, field.name) for field in dataclasses.fields(TrainingSettings)}
+    )
     out, device = Path(options.out), torch.device(options.device)
     out.mkdir(parents=True, exist_ok=True)
     torch.set_float32_matmul_precision("high")
@@ -57,7 +59,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m infogain.zoo.train", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument("--out", required=True, help="folder of the model, and of the state of an unfinished run")
-    for field in dataclasses.fields(Settings):
+    for field in dataclasses.fields(TrainingSettings):
         flag = "--" + field.name.replace("_", "-")
         parser.add_argument(flag, type=type(field.default), default=field.default, help=field.metadata["help"])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="where to train")
@@ -67,7 +69,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def draw_pools(settings: Settings, split: str, count: int, workers: int) -> dict[str, Pool]:
+def draw_pools(settings: TrainingSettings, split: str, count: int, workers: int) -> dict[str, Pool]:
     began = time.perf_counter()
     pools = fill(settings.names, split, count, settings.seed, workers)
     seconds = time.perf_counter() - began
@@ -138,7 +140,7 @@ def tokens_per_step(trainer: Trainer) -> int:
     return trainer.settings.rows * sum(load_task(name).width for name in trainer.settings.batches)
 
 
-def validate(out: Path, device: torch.device, settings: Settings, count: int) -> list[Score]:
+def validate(out: Path, device: torch.device, settings: TrainingSettings, count: int) -> list[TaskScore]:
     """The card's samplers on validation problems, with the weights as they were saved."""
     model, alphabet = load_zoo_model(out, device)
     scores = []
@@ -150,7 +152,7 @@ def validate(out: Path, device: torch.device, settings: Settings, count: int) ->
     return scores
 
 
-def write_card(out: Path, trainer: Trainer, losses: dict[str, float], scores: list[Score]) -> None:
+def write_card(out: Path, trainer: Trainer, losses: dict[str, float], scores: list[TaskScore]) -> None:
     settings = trainer.settings
     on_cuda = trainer.device.type == "cuda"
     card: dict[str, Any] = {

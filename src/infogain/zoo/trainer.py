@@ -15,7 +15,7 @@ from infogain.algorithm import noise
 from infogain.errors import InputError
 from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.spec import Spec
-from infogain.zoo.alphabet import ALPHABET
+from infogain.zoo.characters import ALPHABET
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.pool import BATCH, Pool
 from infogain.zoo.tasks import TASKS, load_task
@@ -31,7 +31,7 @@ def setting(default: Any, help: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     tasks: str = setting(",".join(TASKS), "what to learn, names with commas between; a name twice has twice the rows")
     layers: int = setting(8, "of the transformer")
     width: int = setting(256, "of its activations")
@@ -84,7 +84,7 @@ class Trainer:
     """A run so far. Texts and masks are functions of seed and step, so that is all there is to remember of chance."""
 
     def __init__(
-        self, settings: Settings, pools: dict[str, Pool], device: torch.device, loss: Loss = elbo_loss
+        self, settings: TrainingSettings, pools: dict[str, Pool], device: torch.device, loss: Loss = elbo_loss
     ) -> None:
         self.settings, self.device, self.loss = settings, device, loss
         self.pools = {name: pool.to(device) for name, pool in pools.items()}
@@ -168,7 +168,7 @@ class Trainer:
         torch._foreach_lerp_(tuple(self.averaged.parameters()), tuple(self.transformer.parameters()), 1 - memory)
 
 
-def initialised(settings: Settings) -> Transformer:
+def initialised(settings: TrainingSettings) -> Transformer:
     """Random weights of the seed; what is added to the residual stream starts small."""
     transformer = Transformer(settings.spec)
     generator = torch.Generator().manual_seed(settings.seed)
@@ -179,7 +179,7 @@ def initialised(settings: Settings) -> Transformer:
     return transformer
 
 
-def make_optimiser(transformer: Transformer, settings: Settings) -> torch.optim.AdamW:
+def make_optimiser(transformer: Transformer, settings: TrainingSettings) -> torch.optim.AdamW:
     matrices = [parameter for parameter in transformer.parameters() if parameter.ndim == 2]
     norms = [parameter for parameter in transformer.parameters() if parameter.ndim == 1]
     groups = [

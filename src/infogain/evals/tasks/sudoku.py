@@ -12,8 +12,8 @@ from pathlib import Path
 from infogain.evals.source import Record
 from infogain.evals.task import Item, Score, Shot, Task
 from infogain.text.tokenizer import TextModel
-from infogain.zoo.alphabet import MASK
-from infogain.zoo.tasks.base import fits
+from infogain.zoo.characters import MASK
+from infogain.zoo.tasks.problem import fits
 from infogain.zoo.tasks.sudoku import Sudoku as Grids
 from infogain.zoo.tasks.sudoku import is_grid
 

@@ -13,7 +13,7 @@ from infogain.text.prompts import Prompt
 from infogain.text.tokenizer import TextModel, Tokenizer
 from infogain.zoo.tasks import Problem
 from infogain.zoo.tasks import Task as ZooKind
-from infogain.zoo.tasks.base import is_canvas
+from infogain.zoo.tasks.problem import is_canvas
 
 DRAWN = 500  # problems of the test split
 

@@ -1,7 +1,7 @@
 """The trusted side: run the tests against a program that lives in another process, and say what came of it.
 
 The tests call the program's functions through handles; arguments and results travel as copies of plain values. So
-nothing that the program patches, prints, compares or exits with decides. What comes over the line may be forged.
+nothing that the program patches, prints, compares or exits with decides. What comes over the channel may be forged.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import sys
 from types import ModuleType
 from typing import Any, NoReturn
 
+from .channel import Channel, ChannelClosed, pack, unpack
 from .program import NAME, READY
-from .story import TAIL, tell
+from .traceback_text import TAIL, traceback_text
 from .walls import FILE_MB
-from .wire import Line, Silence, pack, unpack
 
 FILE = "tests.py"
 PROMPT = 5.0  # seconds that process 1 has to end all the others
@@ -47,7 +47,7 @@ class Handle:
 class Judge:
     """The trusted process of a run.
 
-    line         leads to the program
+    channel      leads to the program
     child        the program's process, or behind walls the one above it
     walled       whether there are walls
     time_limit   seconds of the processor, for the program with all its processes
@@ -56,47 +56,47 @@ class Judge:
     """
 
     def __init__(
-        self, line: Line, child: int, walled: bool, time_limit: float, printed: tuple[int, int], verdict: int
+        self, channel: Channel, child: int, walled: bool, time_limit: float, printed: tuple[int, int], verdict: int
     ) -> None:
-        self.line, self.child, self.walled, self.time_limit = line, child, walled, time_limit
+        self.channel, self.child, self.walled, self.time_limit = channel, child, walled, time_limit
         self.printed, self.verdict = printed, verdict
         self.handles: dict[int, Handle] = {}
 
     def judge(self, program: str, tests: str) -> NoReturn:
         self._begin(program)
         try:
-            exec(compile(tests, FILE, "exec", dont_inherit=True), self._space(self._receive()))
+            exec(compile(tests, FILE, "exec", dont_inherit=True), self._namespace(self._receive()))
         except MemoryError as error:
-            self.finish("memory", tell(error, FILE, tests))
+            self.finish("memory", traceback_text(error, FILE, tests))
         except BaseException as error:
-            self.finish("failed", tell(error, FILE, tests))
+            self.finish("failed", traceback_text(error, FILE, tests))
         self.finish("passed")
 
     def _begin(self, program: str) -> None:
         """Hand over the program, once its process is walled in and sure to die if we do."""
         try:
-            said = self.line.receive()
-        except Silence:
+            said = self.channel.receive()
+        except ChannelClosed:
             said = "the program's process ended before it began"
         if said != READY:
             self.finish("refused", said)
-        self.line.send(program)
+        self.channel.send(program)
 
     def ask(self, number: int, attribute: str, args: tuple[object, ...], named: dict[str, object]) -> object:
-        self.line.send([number, attribute, pack(args, _number), pack(named, _number)])
+        self.channel.send([number, attribute, pack(args, _number), pack(named, _number)])
         return self._receive()
 
-    def finish(self, status: str, story: str = "") -> NoReturn:
+    def finish(self, status: str, details: str = "") -> NoReturn:
         """End the program and all it has started, then say the verdict; too much time is told when it has ended."""
         used = self._end_program()
         if status in ("passed", "ended") and used > self.time_limit:
-            status, story = "timeout", ""
+            status, details = "timeout", ""
         if status == "passed" and os.fstat(self.printed[0]).st_size >= FILE_MB << 20:
             status = "output"
-        say(self.verdict, status, "".join(map(_tail, self.printed)) + story)
+        write_verdict(self.verdict, status, "".join(map(_tail, self.printed)) + details)
 
     def _end_program(self) -> float:
-        """Seconds of the processor that it took, with all it has started."""
+        """End the program and all it has started; returns the seconds of the processor that they took."""
         signal.signal(signal.SIGPROF, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, lambda *_: os.kill(self.child, signal.SIGKILL))  # where asking does not help
         signal.setitimer(signal.ITIMER_REAL, PROMPT)
@@ -113,17 +113,17 @@ class Judge:
 
     def _receive(self) -> Any:
         try:
-            kind, *rest = self.line.receive()
+            kind, *rest = self.channel.receive()
             if kind == "value":
                 return unpack(rest[0], self._handle)
-            name, message, story = (str(part) for part in rest)
-        except (Silence, ValueError, TypeError, LookupError):
+            name, message, details = (str(part) for part in rest)
+        except (ChannelClosed, ValueError, TypeError, LookupError):
             self.finish("ended", "the program ended before the tests did\n")
         if name in ("SystemExit", "KeyboardInterrupt"):
-            self.finish("ended", story)
-        raise _exception(name, message, story)
+            self.finish("ended", details)
+        raise _exception(name, message, details)
 
-    def _space(self, names: Any) -> dict[str, object]:
+    def _namespace(self, names: Any) -> dict[str, object]:
         """The tests' names: the program's, but none that would hide one of Python's own unless they import it."""
         modules = {name: importlib.import_module(module) for name, module in names["modules"].items() if _plain(module)}
         space = {name: value for name, value in (names["values"] | modules).items() if not name.startswith("__")}
@@ -139,8 +139,9 @@ def _tail(file: int) -> str:
     return os.pread(file, TAIL, max(0, os.fstat(file).st_size - TAIL)).decode(errors="replace")
 
 
-def say(descriptor: int, status: str, story: str) -> NoReturn:
-    os.write(descriptor, json.dumps([status, story[-TAIL:]]).encode())
+def write_verdict(descriptor: int, status: str, details: str) -> NoReturn:
+    """Say what came of the program, and end this process."""
+    os.write(descriptor, json.dumps([status, details[-TAIL:]]).encode())
     os._exit(0)
 
 
@@ -151,13 +152,13 @@ def _number(value: object) -> int:
 
 
 def _plain(module: str) -> bool:
-    """Of the standard library, and not one that does something by being imported."""
+    """Is this a module of the standard library that does nothing by being imported?"""
     first, *rest = module.split(".")
     return first in sys.stdlib_module_names and not first.startswith("__") and "__main__" not in rest
 
 
-def _exception(name: str, message: str, story: str) -> Exception:
-    """Of Python's own kinds; whoever sent the name, it calls nothing else."""
+def _exception(name: str, message: str, details: str) -> Exception:
+    """An exception of one of Python's own kinds; whoever sent the name, nothing else is called."""
     kind = getattr(builtins, name, Exception)
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         kind = Exception
@@ -165,5 +166,5 @@ def _exception(name: str, message: str, story: str) -> Exception:
         error = kind(message)
     except TypeError:  # some want more than a message
         error = Exception(message)
-    error.add_note(story)
+    error.add_note(details)
     return error

@@ -31,12 +31,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 
 def read_only(path: str) -> None:
-    """All mounts from here down."""
+    """Make all mounts from here down read-only."""
     _set_attributes(path, AT_RECURSIVE, READ_ONLY | NO_SUID, 0)
 
 
 def writable(path: str) -> None:
-    """This mount alone."""
+    """Make this mount alone writable again."""
     _set_attributes(path, 0, 0, READ_ONLY)
 
 
@@ -64,7 +64,7 @@ def adopt_orphans() -> None:
 
 
 def hide_memory() -> None:
-    """From processes of the same user: none may trace this one, or take its descriptors."""
+    """Let no process of the same user trace this one, or take its descriptors."""
     _control("hide memory", PR_SET_DUMPABLE, 0)
 
 
@@ -77,7 +77,7 @@ def leave_keyring(keyctl: int) -> None:
 
 
 def install_filter(lines: bytes) -> None:
-    """On system calls of this thread and all it starts, for good."""
+    """Filter the system calls of this thread and all it starts, for good."""
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))

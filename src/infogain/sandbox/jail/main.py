@@ -1,4 +1,4 @@
-"""What the process of its own does: put up the walls, split into judge and program."""
+"""The start of the sandboxed process: put up the walls, then split into judge and program."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import sys
 from typing import NoReturn
 
 from . import kernel, walls
+from .channel import Channel
 from .init import watch_over_program
-from .judge import Judge, say
+from .judge import Judge, write_verdict
 from .program import serve
-from .wire import Line
 
 
 def main(parent: str, time_limit: str, patience: str, memory_mb: str, walled: str) -> NoReturn:
-    """Numbers as words: seconds of the processor, seconds by the clock, megabytes."""
+    """Run a sandbox. Arguments come as text: seconds of the processor, seconds by the clock, megabytes."""
     kernel.die_with_parent()
     if os.getppid() != int(parent):  # it went before we asked
         os._exit(1)
@@ -29,18 +29,18 @@ def main(parent: str, time_limit: str, patience: str, memory_mb: str, walled: st
             kernel.adopt_orphans()
         walls.limit(int(memory_mb))
     except OSError as error:
-        say(1, "refused", str(error.strerror or error))
+        write_verdict(1, "refused", str(error.strerror or error))
     questions, answers = os.pipe(), os.pipe()
     child = os.fork()  # before anything is read: the program's memory never held the tests
     if child == 0:
-        _become_program(Line(questions[0], answers[1]), prints, float(time_limit), bool(walled))
+        _become_program(Channel(questions[0], answers[1]), prints, float(time_limit), bool(walled))
     for descriptor in (questions[0], answers[1], prints):
         os.close(descriptor)
     verdict, tests_print = os.dup(1), os.memfd_create("tests")
     for descriptor in (1, 2):
         os.dup2(tests_print, descriptor)
-    line = Line(answers[0], questions[1])
-    judge = Judge(line, child, bool(walled), float(time_limit), (printed, tests_print), verdict)
+    channel = Channel(answers[0], questions[1])
+    judge = Judge(channel, child, bool(walled), float(time_limit), (printed, tests_print), verdict)
     for alarm in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(alarm, lambda *_: judge.finish("timeout"))
     signal.setitimer(signal.ITIMER_REAL, float(patience))
@@ -54,14 +54,14 @@ def _new_output() -> tuple[int, int]:
     return file, os.open(f"/proc/self/fd/{file}", os.O_WRONLY | os.O_APPEND)
 
 
-def _become_program(line: Line, prints: int, time_limit: float, walled: bool) -> NoReturn:
+def _become_program(channel: Channel, prints: int, time_limit: float, walled: bool) -> NoReturn:
     kernel.die_with_parent()
     if walled:
         watch_over_program(walls.OPEN_FILES)
     os.setsid()
     for descriptor, source in enumerate((os.open("/dev/null", os.O_RDONLY), prints, prints)):
         os.dup2(source, descriptor)
-    for descriptor in set(range(3, walls.OPEN_FILES)) - {line.reads, line.writes}:
+    for descriptor in set(range(3, walls.OPEN_FILES)) - {channel.reads, channel.writes}:
         with contextlib.suppress(OSError):
             os.close(descriptor)
     os.environ.clear()
@@ -71,6 +71,6 @@ def _become_program(line: Line, prints: int, time_limit: float, walled: bool) ->
         if walled:
             walls.seal()
     except OSError as error:
-        line.send(str(error.strerror or error))
+        channel.send(str(error.strerror or error))
         os._exit(1)
-    serve(line)
+    serve(channel)

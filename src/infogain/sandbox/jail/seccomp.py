@@ -51,7 +51,7 @@ AF_UNIX = 1
 PR_GET_PDEATHSIG, PR_SET_NAME, PR_GET_NAME = 2, 15, 16
 
 # A line of the filter: operation, lines to skip if true, lines to skip if false, number.
-Line = tuple[int, int, int, int]
+Instruction = tuple[int, int, int, int]
 LOAD, RETURN, EQUAL, ABOVE, ANY_BIT = 0x20, 0x06, 0x15, 0x25, 0x45
 CALL, MACHINE, FIRST_ARGUMENT = 0, 4, 16  # where the kernel puts them
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -60,7 +60,7 @@ ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 def build() -> bytes:
     """The filter for this machine, as the kernel takes it."""
     column = this_machine()
-    return b"".join(struct.pack("HBBI", *line) for line in _lines(column, list(MACHINES.values())[column]))
+    return b"".join(struct.pack("HBBI", *line) for line in _instructions(column, list(MACHINES.values())[column]))
 
 
 def this_machine() -> int:
@@ -78,7 +78,7 @@ def denied(column: int) -> dict[str, int]:
     return {name: int(numbers[column]) for name, *numbers in calls if numbers[column] != "-"}
 
 
-def _lines(column: int, machine: int) -> list[Line]:
+def _instructions(column: int, machine: int) -> list[Instruction]:
     lines = [_load(MACHINE), (EQUAL, 1, 0, machine), (RETURN, 0, 0, KILL), _load(CALL)]
     if column == 0:
         lines += [(ABOVE, 0, 1, X32 - 1), (RETURN, 0, 0, KILL)]
@@ -92,21 +92,21 @@ def _lines(column: int, machine: int) -> list[Line]:
     return [*lines, (RETURN, 0, 0, ALLOW)]
 
 
-def _load(offset: int) -> Line:
+def _load(offset: int) -> Instruction:
     return LOAD, 0, 0, offset
 
 
-def _refuse(comparison: int, number: int, error: int) -> list[Line]:
+def _refuse(comparison: int, number: int, error: int) -> list[Instruction]:
     return [(comparison, 0, 1, number), (RETURN, 0, 0, REFUSE | error)]
 
 
-def _only(allowed: tuple[int, ...], error: int) -> list[Line]:
-    """Refuse every other value."""
+def _only(allowed: tuple[int, ...], error: int) -> list[Instruction]:
+    """Refuse every value but these."""
     skips = [(EQUAL, len(allowed) - place, 0, value) for place, value in enumerate(allowed)]
     return [*skips, (RETURN, 0, 0, REFUSE | error)]
 
 
-def _with_argument(call: int, rule: list[Line]) -> list[Line]:
+def _with_argument(call: int, rule: list[Instruction]) -> list[Instruction]:
     """A rule on the first argument of one call; whoever passes it is allowed."""
     body = [_load(FIRST_ARGUMENT), *rule, (RETURN, 0, 0, ALLOW)]
     return [(EQUAL, 0, len(body), call), *body]

@@ -45,7 +45,7 @@ def enter() -> None:
 
 
 def limit(memory_mb: int) -> None:
-    """For this process and its children, each."""
+    """Limit this process and each of its children."""
     _cap(resource.RLIMIT_AS, memory_mb << 20)
     _cap(resource.RLIMIT_FSIZE, FILE_MB << 20)
     _cap(resource.RLIMIT_NOFILE, OPEN_FILES)
@@ -58,7 +58,7 @@ def limit_time(seconds: float) -> None:
 
 
 def seal() -> None:
-    """What holds for the program alone."""
+    """Set what holds for the program alone, and not for the judge: a limit on processes, and the filter."""
     _cap(resource.RLIMIT_NPROC, PROCESSES + OURS)
     kernel.install_filter(seccomp.build())
 
@@ -82,7 +82,7 @@ def _user_of_its_own() -> int | None:
 
 
 def _separate() -> None:
-    """As any user: who is the same, inside and outside, and nobody else."""
+    """New namespaces for any user, who is the same inside and outside; nobody else exists inside."""
     uid, gid = os.geteuid(), os.getegid()
     kernel.unshare(kernel.NEW_USER | SPACES)
     _write("/proc/self/setgroups", "deny")
@@ -91,7 +91,7 @@ def _separate() -> None:
 
 
 def _separate_as_root(user: int) -> None:
-    """As root: two users are known inside, and only a process that stays outside may say so."""
+    """New namespaces for root: two users exist inside, which only a process that stays outside may say."""
     wait, go = os.pipe()
     helper = os.fork()
     if helper == 0:

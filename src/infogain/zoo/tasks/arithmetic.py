@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from infogain.zoo.alphabet import EOS, MASK
-from infogain.zoo.tasks.base import Problem, Task
+from infogain.zoo.characters import EOS, MASK
+from infogain.zoo.tasks.problem import Problem, Task
 
 PROMPT, ANSWER = 46, 64  # columns; the question is filled up with spaces
 NAMES = ("tom", "ann", "sam", "eva", "leo", "mia", "max", "zoe")

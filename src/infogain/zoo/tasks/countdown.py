@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from random import Random
 
-from infogain.zoo.alphabet import EOS, MASK
-from infogain.zoo.tasks.base import Problem, Task
+from infogain.zoo.characters import EOS, MASK
+from infogain.zoo.tasks.problem import Problem, Task
 
 LARGEST = 25  # number
 SUBTOTALS, TARGETS = range(1, 100), range(10, 100)

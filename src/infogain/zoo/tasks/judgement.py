@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from infogain.zoo.alphabet import MASK
-from infogain.zoo.tasks.base import Problem, Task
+from infogain.zoo.characters import MASK
+from infogain.zoo.tasks.problem import Problem, Task
 
 PRODUCTS = 3
 OFF = [error for error in range(-10, 11) if error]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from infogain.zoo.alphabet import MASK
-from infogain.zoo.tasks.base import Problem, Task
+from infogain.zoo.characters import MASK
+from infogain.zoo.tasks.problem import Problem, Task
 
 BITS = 14  # of 99 * 99
 CANVAS = f"W{MASK * 2}*{MASK * 2}={MASK * BITS}"

@@ -7,8 +7,8 @@ import itertools
 import re
 from random import Random
 
-from infogain.zoo.alphabet import MASK
-from infogain.zoo.tasks.base import SPLITS, Problem, Task, split_of
+from infogain.zoo.characters import MASK
+from infogain.zoo.tasks.problem import SPLITS, Problem, Task, split_of
 
 FEWEST, MOST = 4, 8  # givens
 NOWHERE = "none"

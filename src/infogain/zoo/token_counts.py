@@ -1,4 +1,4 @@
-"""`python -m infogain.zoo.frequencies FOLDER`: count the texts a zoo model was trained on, for the `pc` sampler.
+"""`python -m infogain.zoo.token_counts FOLDER`: count the texts a zoo model was trained on, for the `pc` sampler.
 
 They are drawn again from the settings in the folder's card, in the shares that training took them.
 """

@@ -1,4 +1,4 @@
-"""What the judge and the program say to each other: a line of JSON each, and plain values only.
+"""The messages between judge and program: a line of JSON each, of plain values only.
 
 A value arrives as a copy of a built-in type, so that no method of the program's ever runs in the judge. What is not
 plain stays where it is, and a handle stands for it.
@@ -17,12 +17,12 @@ CHUNK = 1 << 16
 SMALL = 1 << 53
 
 
-class Silence(Exception):
+class ChannelClosed(Exception):
     """The other side has gone, or says what cannot be read."""
 
 
-class Line:
-    """Messages to and from another process."""
+class Channel:
+    """Messages to and from another process, through the descriptor it `reads` and the one it `writes`."""
 
     def __init__(self, reads: int, writes: int) -> None:
         self.reads, self.writes, self.arrived = reads, writes, bytearray()
@@ -40,7 +40,7 @@ class Line:
         try:
             return json.loads(self._line())
         except (ValueError, RecursionError) as error:
-            raise Silence from error
+            raise ChannelClosed from error
 
     def _line(self) -> bytes:
         """Read chunk by chunk, so that an alarm is served between two of them, whatever the other side sends."""
@@ -49,7 +49,7 @@ class Line:
             searched = len(self.arrived)
             chunk = os.read(self.reads, CHUNK)
             if not chunk or searched + len(chunk) > LONGEST:
-                raise Silence
+                raise ChannelClosed
             self.arrived += chunk
         line = bytes(self.arrived[:end])
         del self.arrived[: end + 1]

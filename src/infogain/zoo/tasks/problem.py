@@ -10,7 +10,7 @@ from random import Random
 from typing import ClassVar
 
 from infogain.errors import InputError, UnknownName
-from infogain.zoo.alphabet import ALPHABET, EOS, MASK
+from infogain.zoo.characters import ALPHABET, EOS, MASK
 
 SPLITS = ("train", "validation", "test")
 PATIENCE = 1000  # draws for each problem before a split counts as exhausted
