@@ -29,18 +29,12 @@ MANY_PARAMETERS = {  # public calls and options; a Triton kernel is given every 
 }
 TWICE = {  # classes
     "Countdown",
-    "Line",
     "Row",
-    "Score",
-    "Settings",
     "Step",
     "Sudoku",
-    "Tally",
     "Task",
 }
 FILES_TWICE = {  # a command, a study or a task may be called as what it is about
-    "alphabet.py",
-    "base.py",
     "compare.py",
     "countdown.py",
     "demo.py",
@@ -52,7 +46,6 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
     "recipe.py",
     "reproduce.py",
     "samplers.py",
-    "story.py",
     "sudoku.py",
     "threshold.py",
 }
@@ -60,9 +53,6 @@ LEANING = {  # docstrings that do not stand alone
     "bench.clock.sustained_ms",
     "bench.limits.as_words",
     "algorithm.canvas.fit",
-    "cli.flags.settings_flags",
-    "cli.flags.shared_settings_flags",
-    "cli.model.chat_model_flags",
     "evals.reproduce._with",
     "evals.tasks.countdown.tells",
 }

@@ -72,17 +72,17 @@ def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a command whose defaults depend on its model: it is called with the `settings` as given."""
+    """Gives a command every recipe flag; it is called with the `settings` as given, and knows its own defaults."""
     return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK, "eos_ids": TEXT_EOS})])
 
 
 def filling_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives them to a command whose texts have no ends: --eos-ids is not offered, and the command says why."""
+    """Gives a command whose texts have no ends the recipe flags but --eos-ids, which it refuses with a reason."""
     return _flagged(command, command, [SAMPLER, *_flags({"block": TEXT_BLOCK}, hidden=("eos_ids",))])
 
 
 def shared_settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a command that runs several samplers: what is to hold for all of them."""
+    """Gives a command that runs several samplers the flags that hold for all of them, as `settings`."""
     return _flagged(command, command, _flags({"block": TEXT_BLOCK, "eos_ids": TEXT_EOS}))
 
 

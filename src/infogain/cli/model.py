@@ -76,7 +76,7 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chat_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a command that the package's own model, which has no chat template, cannot serve."""
+    """Gives a command the model flags without a default model: the package's own has no chat template."""
     return _name(CHAT_MODEL, None)(_sourced(command))
 
 
