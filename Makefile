@@ -49,8 +49,9 @@ test-gpu: $(READY) ## the laws on a CUDA device, in order and in a random one
 	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/gpu
 	$(BIN)/python -m pytest -o addopts="$(TIER)" --shuffle $$$$ tests/gpu
 
-docs: $(READY) ## write docs/paper-map.md anew from the docstrings, docs/results.md and docs/speed.md from the numbers
+docs: $(READY) ## write what is made from other files: the paper map, the pages of numbers, the outline of commands
 	$(BIN)/python tools/paper_map.py
+	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py
 
 format: $(READY) ## fix what can be fixed

@@ -48,6 +48,11 @@ def fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
     return {field.name: field for field in dataclasses.fields(kind) if field.init}
 
 
+def dashed(option: str) -> str:
+    """An option as the command line writes it: `tau_token` is `--tau-token`."""
+    return "--" + option.replace("_", "-")
+
+
 _hints = functools.cache(get_type_hints)  # annotations are text: reading them takes as long as a step of a small model
 
 

@@ -23,22 +23,39 @@ class Interrupting:
         if name == "torch":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
-sys.argv = [{program!r}]
-import infogain
+sys.argv = [{program!r}, "samplers"]
+{starts}
 """
+COMMAND, LIBRARY = "from infogain.cli import main; main()", "import infogain; infogain.decode"
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_ctrl_c_while_the_command_starts_ends_it_without_a_word() -> None:
-    done = python("-c", START.format(program="/usr/local/bin/infogain"))
+@pytest.mark.parametrize("starts", [COMMAND, LIBRARY])
+def test_ctrl_c_while_the_command_starts_ends_it_without_a_word(starts: str) -> None:
+    done = python("-c", START.format(program="/usr/local/bin/infogain", starts=starts))
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_ctrl_c_is_an_exception_to_programs_that_import_us() -> None:
-    assert "KeyboardInterrupt" in python("-c", START.format(program="train.py")).stderr
+    assert "KeyboardInterrupt" in python("-c", START.format(program="train.py", starts=LIBRARY)).stderr
+
+
+STARTED = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = ["infogain"]
+from infogain.cli import main
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+main.get_command(main.make_context("infogain", ["samplers"]), "samplers")
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_a_command_that_is_imported_answers_ctrl_c_itself() -> None:
+    assert python("-c", STARTED).stdout == "False\nTrue\n"
 
 
 def test_ctrl_c_in_a_bench_says_where_the_finished_cases_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,6 +72,7 @@ def test_ctrl_c_in_a_bench_says_where_the_finished_cases_are(tmp_path: Path, mon
 ENDS = """
 import os, sys
 from infogain.cli import main
+imported = dict(main.commands)  # once, for all children
 
 def closed():
     os.close(1)

@@ -1,34 +1,20 @@
-"""The command line. One short file per command; `flags` makes the recipe flags from the registries."""
+"""The command line. One short file per command, imported when it runs; `flags` makes the recipe flags."""
 
 from __future__ import annotations
 
 import click
 
-from infogain import __version__
-from infogain.cli import (
-    bench,
-    chat,
-    compare,
-    demo,
-    drift,
-    frequencies,
-    generate,
-    infill,
-    inspect,
-    recipe,
-    replay,
-    reproduce,
-    results,
-    samplers,
-    study,
-    toy,
-    view,
-)
-from infogain.cli.eval import eval_
 from infogain.cli.group import CleanGroup
+from infogain.cli.outline import Commands
+from infogain.version import __version__
+
+COMMANDS = Commands(
+    *("demo", "generate", "chat", "infill", "compare", "inspect", "drift", "toy", "study"),
+    *("bench", "eval", "results", "reproduce", "samplers", "recipe", "replay", "view", "frequencies"),
+)
 
 
-@click.group(cls=CleanGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CleanGroup, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="infogain")
 def main() -> None:
     """Decode masked diffusion models with the Info-Gain Sampler and every baseline.
@@ -44,27 +30,5 @@ def main() -> None:
       infogain recipe --sampler info-gain --block 16 > my-recipe.toml
     """
 
-
-for command in (
-    demo.demo,
-    generate.generate,
-    chat.chat,
-    infill.infill,
-    compare.compare,
-    inspect.inspect,
-    drift.drift,
-    toy.toy,
-    study.study,
-    bench.bench,
-    eval_,
-    results.results,
-    reproduce.reproduce,
-    samplers.samplers,
-    recipe.recipe,
-    replay.replay,
-    view.view,
-    frequencies.frequencies,
-):
-    main.add_command(command)
 
 __all__ = ["main"]

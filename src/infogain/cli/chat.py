@@ -13,8 +13,7 @@ from infogain.cli.generate import LENGTH, SYSTEM
 from infogain.cli.line_editor import remembered, state_file
 from infogain.cli.live_canvas import entropy_scale, live_text
 from infogain.cli.model import Source, chat_model_flags, recipe_for
-from infogain.cli.prompt_input import is_text
-from infogain.cli.terminal import Terminal
+from infogain.cli.terminal import Terminal, is_text
 from infogain.cli.text_output import explain_costs, show
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, decode_job

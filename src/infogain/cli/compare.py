@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.algorithm.schedule import TokensPerStep
-from infogain.cli.flags import RecipeFlags, dashed, shared_settings_flags
+from infogain.cli.flags import RecipeFlags, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
 from infogain.cli.layout import explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
@@ -24,7 +24,7 @@ from infogain.cli.terminal import Terminal, busy, literal
 from infogain.cli.text_output import masks
 from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, decode_job
-from infogain.options import fields
+from infogain.options import dashed, fields
 from infogain.provenance import in_words
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from infogain.algorithm.schedule import SCHEDULES, Steps, TokensPerStep
+from infogain.cli.outline import offering
 from infogain.generate import BLOCK
-from infogain.options import Plain, accepted, fields
+from infogain.options import Plain, accepted, dashed, fields
 from infogain.recipe import Recipe
 from infogain.resolve import change, load_recipe
 from infogain.samplers import SAMPLERS, BestOfN
@@ -41,7 +42,9 @@ RECIPE_HELP = (
     "recipe to start from: a TOML file, or a name of `infogain recipe --list`; flags override it; unset: as said below"
 )
 NAMES = f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated; unset: {Recipe().sampler.name}"
-SAMPLER: Flag = click.option("--sampler", "sampler__name", metavar="NAME", help=NAMES)
+SAMPLER: Flag = click.option(
+    "--sampler", "sampler__name", metavar="NAME", help=NAMES, shell_complete=offering(SAMPLERS)
+)
 TEXT_EOS = "stop after a block that holds one of these tokens; unset: those that end the tokenizer's texts"
 TEXT_BLOCK = (
     f"columns decoded together; 0: all of them; unset: {BLOCK}, or the width a block-causal model was trained with"
@@ -114,6 +117,7 @@ def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list
             "base__name",
             metavar="NAME",
             help=f"{_meaning(BestOfN, 'base')} (best-of-n); its own options are written --base.tau-token 0.7 and so on",
+            shell_complete=offering(SAMPLERS),
         ),
         *(_base_flag(field) for field in _sampler_fields()),
         _option(TokensPerStep, "k", "-k", "--tokens-per-step", "schedule__k"),
@@ -126,10 +130,6 @@ def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list
             for field in RECIPE_FIELDS
         ),
     ]
-
-
-def dashed(field: str) -> str:
-    return "--" + field.replace("_", "-")
 
 
 def flag_type(kind: type, field: str) -> click.ParamType[Any] | None:

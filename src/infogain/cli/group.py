@@ -14,12 +14,11 @@ import click
 from click.exceptions import Exit
 
 from infogain import startup
-from infogain.bench.device_memory import is_lack
-from infogain.cli.flags import dashed
 from infogain.cli.interrupt import on_interrupt
-from infogain.cli.prompt_input import is_text
-from infogain.cli.terminal import harmless, say
+from infogain.cli.outline import stand_in
+from infogain.cli.terminal import harmless, is_text, say
 from infogain.errors import ELSEWHERE, InfoGainError
+from infogain.options import dashed
 
 FEWER = "Ask for less at once: a smaller --batch-size, --n, --count or --length, or a --ceiling."
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells have it
@@ -35,9 +34,13 @@ class CleanError(click.ClickException):
 
 
 class CleanGroup(click.Group):
-    def main(self, *args: Any, **kwargs: Any) -> Any:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command, which imports torch; to complete a line in a shell, what stands for it."""
+        if ctx.resilient_parsing:
+            return stand_in(cmd_name) if cmd_name in self.commands else None
+        command = super().get_command(ctx, cmd_name)
         startup.done()
-        return super().main(*args, **kwargs)
+        return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if sys.stdout is None:
@@ -51,7 +54,7 @@ class CleanGroup(click.Group):
         """Each summary is the whole first sentence, where click would cut what does not fit on a line."""
         with formatter.section("Commands"):
             names = self.list_commands(ctx)
-            formatter.write_dl([(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in names])
+            formatter.write_dl([(name, stand_in(name).get_short_help_str()) for name in names])
 
     def invoke(self, ctx: click.Context) -> Any:
         _take_any_text()
@@ -66,6 +69,8 @@ def _as_one_line() -> Iterator[None]:
     """What a user can mend, and an output that takes nothing, end a command without a traceback."""
     try:
         yield
+    except Exit:  # to click a RuntimeError
+        raise
     except click.NoSuchOption as error:
         if ours := ELSEWHERE.get(error.option_name.removeprefix("--").replace("-", "_")):
             raise click.UsageError(f"{error.message} Did you mean {dashed(ours)}?", error.ctx) from error
@@ -76,6 +81,8 @@ def _as_one_line() -> Iterator[None]:
         _discard_output()
         raise Exit(BROKEN_PIPE) from None
     except (MemoryError, RuntimeError) as error:
+        from infogain.bench.device_memory import is_lack  # it imports torch, which is there where memory ran out
+
         if isinstance(error, RuntimeError) and not is_lack(error):
             raise
         raise CleanError(f"memory ran out ({' '.join(str(error).split())[:120]}). {FEWER}") from error

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from infogain.cli.terminal import is_text
 from infogain.errors import InputError, UnknownName
 from infogain.options import Plain
 from infogain.text.prompts import Prompt, is_message
@@ -95,11 +96,6 @@ def _whole(text: str, where: str) -> str:
     if is_text(text):
         return text
     raise InputError(f"{where}: a text must be Unicode; it holds half of a surrogate pair: {text!r:.80}.")
-
-
-def is_text(text: str) -> bool:
-    """No half of a surrogate pair: Python puts one where bytes were no UTF-8."""
-    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 RULES: dict[str, tuple[str, Any]] = {

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from infogain.cli.flags import dashed
 from infogain.cli.layout import explained, plain_table
+from infogain.cli.outline import offering
 from infogain.cli.terminal import Terminal
-from infogain.options import fields
+from infogain.options import dashed, fields
 from infogain.samplers import SAMPLERS, Sampler
 
 MEANINGS = {
@@ -29,7 +29,7 @@ NEXT = "\nOne of them with its options: infogain samplers info-gain"
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=offering(SAMPLERS))
 def samplers(name: str | None) -> None:
     """List the samplers, or show one in full.
 

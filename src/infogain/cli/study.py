@@ -15,6 +15,7 @@ from rich.table import Table
 from infogain.capacity import check_fits
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import plain_table
+from infogain.cli.outline import offering
 from infogain.cli.output_files import OVERWRITE, check_record
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
@@ -32,7 +33,7 @@ WORKER_BYTES = 200_000_000  # of a process that has imported torch
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=offering(STUDIES))
 @click.option("--model", "-m", default="zoo:tiny-reason", show_default=True, help="zoo:NAME, a folder, or a hub id")
 @click.option("--size", type=click.Choice(SIZES), default="medium", show_default=True, help="full is for a GPU")
 @click.option(

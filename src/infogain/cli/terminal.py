@@ -23,6 +23,11 @@ VISIBLE: dict[int, int] = {
 }
 
 
+def is_text(text: str) -> bool:
+    """Whether it has no half of a surrogate pair, which Python puts where bytes were no UTF-8."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def harmless(text: str) -> str:
     """The text with a visible sign for each control character but newlines and tabs: ␛ for ESC, � where none is."""
     return text.translate(VISIBLE)

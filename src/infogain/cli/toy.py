@@ -14,6 +14,7 @@ from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import explained, legend, plain_table
 from infogain.cli.live_canvas import LiveCanvas, Screen
+from infogain.cli.outline import offering
 from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, literal
 from infogain.decode import decode_lanes
@@ -30,7 +31,7 @@ OUTPUT = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=offering(TOYS))
 @click.option("--count", type=click.IntRange(min=1), default=8, show_default=True, help="problems to decode")
 @click.option("--out", type=OUTPUT, help="save the result as JSON")
 @click.option("--trace", type=OUTPUT, help="save every step as JSON lines, for `infogain replay`")
