@@ -215,6 +215,16 @@ def test_on_a_package_index_every_link_of_the_readme_leads_to_a_file_of_the_repo
     assert broken(page.replace(f"{repository}/blob/main/", "").replace(f"{repository}/raw/main/", ""), ROOT) == []
 
 
+def test_without_an_address_the_page_of_a_package_index_has_no_link_that_leads_nowhere() -> None:
+    readme = (ROOT / "README.md").read_text()
+    page = package_page(readme, None)
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    assert links
+    assert all(link.startswith(("https://", "#")) for link in links)
+    assert "findings" in page
+    assert "![" not in page
+
+
 def test_every_decision_is_listed() -> None:
     index = (ROOT / "docs" / "adr" / "README.md").read_text()
     for record in (ROOT / "docs" / "adr").glob("0*.md"):
