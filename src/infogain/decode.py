@@ -17,7 +17,7 @@ from infogain.loop.lane import Lane
 from infogain.loop.result import Left, Result
 from infogain.models.denoiser import Denoiser
 from infogain.resolve import Given, as_recipe
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 
 def decode(

@@ -27,7 +27,7 @@ from infogain.models.wrapper import Wrapper
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.text.prompts import Job
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 
 @dataclass

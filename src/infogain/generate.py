@@ -18,7 +18,8 @@ from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.resolve import Given, as_recipe
 from infogain.text.prompts import Job, Prompt, as_prompts, completions, infills
-from infogain.text.tokenizer import TextModel, Tokenizer
+from infogain.text.text_model import TextModel
+from infogain.text.tokenizer import Tokenizer
 
 BLOCK = 16  # the paper's, for models without a width of their own
 

@@ -1,4 +1,4 @@
-"""From a folder or a hub id to a model and its tokenizer."""
+"""Load a model and its tokenizer from a folder or a hub id."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import torch
 from infogain.errors import InputError, UnknownName
 from infogain.models.families.checkpoint import Checkpoint
 from infogain.models.families.family import Config
-from infogain.models.huggingface import load_masked_lm, load_masked_words
+from infogain.models.huggingface import load_masked_lm, load_masked_lm_tokenizer
 from infogain.provenance import approximation
 from infogain.text.alphabet import FILE as ALPHABET_FILE
 from infogain.text.alphabet import Alphabet
-from infogain.text.tokenizer import HubTokenizer, TextModel, Tokenizer, load_tokenizer
+from infogain.text.text_model import TextModel
+from infogain.text.tokenizer import HubTokenizer, Tokenizer, read_tokenizer
 
 LOG = logging.getLogger("infogain")  # where nobody has set up logging, Python shows warnings on the error stream
 DTYPES = {
@@ -42,13 +43,13 @@ def load(
     ceiling: float | None = None,
     refresh: int | None = None,
 ) -> TextModel:
-    """A checkpoint and its tokenizer: `model, tokenizer = infogain.load("GSAI-ML/LLaDA-8B-Instruct")`.
+    """Load a checkpoint and its tokenizer: `model, tokenizer = infogain.load("GSAI-ML/LLaDA-8B-Instruct")`.
 
     name      a local folder (no network is used), a hub id, or zoo:tiny-reason, which comes with the package
     dtype     "bfloat16", "float16", "float32" or a torch dtype; unset: what the file holds
     device    unset: the GPU where there is one
     cache     "dual" (the default), "prefix" or "none" (zoo models); block-causal models have an exact one of their own
-    revision  of a hub id: a branch, tag or commit
+    revision  a branch, tag or commit of a hub id
     engine    "eager" or "graphs" (steps recorded as CUDA graphs); unset: graphs on a GPU, eager elsewhere
     ceiling   GiB that a forward's activations and logits may take besides weights and cache; unset: what they need
     refresh   blocks that are opened from one reading of the whole row, where dual and prefix caches read it for each
@@ -58,51 +59,53 @@ def load(
     transformers. Every output carries the `provenance` of what is returned: model, cache, dtype and so on, resolved.
     Where the cache is an approximation, the logger "infogain" says so, and how to be exact.
     """
-    folder, kind, place = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
+    folder, kind, where = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
     if is_masked_lm(Config(folder)):
-        for option, value in (("cache", cache), ("engine", engine), ("ceiling", ceiling), ("refresh", refresh)):
-            if value is not None:
-                one = "an engine" if option == "engine" else f"a {option}"
-                raise InputError(
-                    f"a masked LM of transformers runs without {one}; got {option}={value!r}. Leave it unset."
-                )
-        model, tokenizer = load_masked_lm(str(folder), kind, place)
-        return TextModel(model, HubTokenizer(tokenizer), as_written(name), revision)
+        _check_unset(cache=cache, engine=engine, ceiling=ceiling, refresh=refresh)
+        model, its_own = load_masked_lm(str(folder), kind, where)
+        return TextModel(model, HubTokenizer(its_own), as_written(name), revision)
     checkpoint = Checkpoint.read(folder)
-    words = _words(checkpoint)
-    if isinstance(words, Alphabet):  # short canvases, so nothing is cached unless asked for
+    tokenizer = _tokenizer_of(checkpoint)
+    if isinstance(tokenizer, Alphabet):  # short canvases, so nothing is cached unless asked for
         kind, cache = kind or torch.float32, cache or "none"
-    loaded = TextModel(
-        checkpoint.model(kind, place, cache, engine, ceiling, refresh), words, as_written(name), revision
-    )
+    backbone = checkpoint.model(kind, where, cache, engine, ceiling, refresh)
+    loaded = TextModel(backbone, tokenizer, as_written(name), revision)
     if said := approximation(loaded.provenance):
         LOG.warning(said)
     return loaded
 
 
+def _check_unset(**options: object) -> None:
+    """Refuse options of the backbone for a model that does not run on it."""
+    for option, value in options.items():
+        if value is not None:
+            one = "an engine" if option == "engine" else f"a {option}"
+            raise InputError(f"a masked LM of transformers runs without {one}; got {option}={value!r}. Leave it unset.")
+
+
 def as_written(name: str | Path) -> str:
-    """A model's name, however it is spelled: ./dream is dream."""
+    """A model's name as outputs show it: ./dream is dream."""
     return str(Path(name)) if str(name) and Path(name).is_dir() else str(name)
 
 
-def load_words(name: str | Path, revision: str | None = None) -> Tokenizer:
-    """The tokenizer alone: no weights are read, and none fetched."""
+def load_tokenizer(name: str | Path, revision: str | None = None) -> Tokenizer:
+    """Load the tokenizer alone: no weights are read, and none fetched."""
     folder = find_checkpoint(name, revision, SMALL_FILES)
     if is_masked_lm(Config(folder)):
-        return HubTokenizer(load_masked_words(str(folder)))
-    return _words(Checkpoint.read(folder))
+        return HubTokenizer(load_masked_lm_tokenizer(str(folder)))
+    return _tokenizer_of(Checkpoint.read(folder))
 
 
 def is_of_zoo(name: str) -> bool:
-    """Whether it comes with the package, or is a folder that the zoo's program has trained."""
+    """Whether a model comes with the package, or is a folder that the zoo's program has trained."""
     return name.startswith(ZOO) or (Path(name) / ALPHABET_FILE).exists()
 
 
-def _words(checkpoint: Checkpoint) -> Alphabet | HubTokenizer:
+def _tokenizer_of(checkpoint: Checkpoint) -> Alphabet | HubTokenizer:
     if is_of_zoo(str(checkpoint.folder)):
         return Alphabet.load(checkpoint.folder)
     family = checkpoint.family
-    return load_tokenizer(checkpoint.folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)
+    return read_tokenizer(checkpoint.folder, checkpoint.spec.eos_ids, family.turn_ends, family.template)
 
 
 def find_checkpoint(name: str | Path, revision: str | None = None, files: list[str] = FILES) -> Path:
@@ -137,7 +140,7 @@ def find_checkpoint(name: str | Path, revision: str | None = None, files: list[s
 
 
 def zoo_folder(name: str) -> Path:
-    """Of a model that comes with the package."""
+    """The folder of a model that comes with the package."""
     home = Path(__file__).parent / "zoo" / "weights"
     known = sorted(path.name for path in home.iterdir())
     if name not in known:
@@ -146,11 +149,12 @@ def zoo_folder(name: str) -> Path:
 
 
 def is_masked_lm(config: Config) -> bool:
-    """A class of transformers, to be run by it."""
+    """Whether a config is of a masked LM, which runs through transformers."""
     return any(name.endswith("ForMaskedLM") for name in config.get("architectures", []))
 
 
 def as_dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
+    """A dtype from its name or itself; None stays None."""
     if dtype is None or isinstance(dtype, torch.dtype):
         return dtype
     if dtype not in DTYPES:
@@ -159,32 +163,33 @@ def as_dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
 
 
 def as_device(device: str | torch.device | None) -> torch.device:
+    """A device that is there and can compute, from its name or itself; unset: the GPU where there is one."""
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        place = torch.device(device)
+        where = torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise InputError(f"device must be one torch knows, such as cpu or cuda:0; got {device!r}.") from error
-    if place.type == "cpu":
-        if place.index:
+    if where.type == "cpu":
+        if where.index:
             raise InputError(f"there is one CPU to torch, however many cores it has; got {device!s}. Use cpu.")
         return torch.device("cpu")
-    if place.type == "cuda" and not torch.cuda.is_available():
+    if where.type == "cuda" and not torch.cuda.is_available():
         raise InputError(f"device {device!s} needs a CUDA build of torch and a GPU; none is found. Use device='cpu'.")
-    if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
+    if where.type == "cuda" and (where.index or 0) >= torch.cuda.device_count():
         raise InputError(f"device {device!s} must be one of the {torch.cuda.device_count()} GPUs found. Count from 0.")
-    if place.type != "cuda" and (reason := _cannot_compute(place)):
+    if where.type != "cuda" and (reason := _cannot_compute(where)):
         raise InputError(
             f"device {device!s} must be one that computes in float64, in which noise is drawn; here it does not: "
             f"{reason}. Found: {', '.join(['cpu', *(f'cuda:{i}' for i in range(torch.cuda.device_count()))])}."
         )
-    return place
+    return where
 
 
-def _cannot_compute(place: torch.device) -> str | None:
-    """Why the smallest sum fails there; None where it comes out."""
+def _cannot_compute(where: torch.device) -> str | None:
+    """Why a device cannot even add two numbers; None where it can."""
     try:
-        torch.ones(2, dtype=torch.float64, device=place).sum().item()
+        torch.ones(2, dtype=torch.float64, device=where).sum().item()
     except Exception as error:  # each backend that is not there has a way of its own to say so
         return str(error).split(". ")[0].split("\n")[0].rstrip(".")
     return None

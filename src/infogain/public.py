@@ -24,7 +24,7 @@ from infogain.loop.step import StepEvent
 from infogain.loop.trace import Trace
 from infogain.recipe import Recipe
 from infogain.resolve import load_recipe
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from infogain.version import __version__
 
 __all__ = [

@@ -13,7 +13,7 @@ from infogain import Recipe
 from infogain.cli import compare
 from infogain.generate import decode_job
 from infogain.text.prompts import Job
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from tests.e2e.test_cli import ok
 from tests.parity.checkpoints import write_checkpoint
 

@@ -9,7 +9,7 @@ import pytest
 
 import infogain
 from infogain import InputError, UnknownName
-from infogain.load import load_words, zoo_folder
+from infogain.load import load_tokenizer, zoo_folder
 from infogain.samplers import make
 from infogain.samplers.frequencies import FILE, read_frequencies, write_frequencies
 from infogain.text.alphabet import fingerprint_of
@@ -95,16 +95,16 @@ def test_a_checkpoints_tokenizer_counts_without_its_weights(family: str, tmp_pat
     text, corpus, out = "hello to the cat the cat", tmp_path / "a.jsonl", tmp_path / "f.json"
     corpus.write_text(json.dumps({"text": text}) + "\n")
     ok("frequencies", corpus, "-m", folder, "--out", out)
-    ids = load_words(folder).encode(text)
+    ids = load_tokenizer(folder).encode(text)
     assert json.loads(out.read_text())["num_tokens"] == len(ids)
     assert read_frequencies(out, 320)[ids[-1]] >= 2 / len(ids)
 
 
 def test_so_does_a_masked_lms(tmp_path: Path) -> None:
     folder = bert(tmp_path)
-    words = load_words(folder)
+    words = load_tokenizer(folder)
     (folder / "model.safetensors").unlink()
-    assert load_words(folder).encode("the cat") == words.encode("the cat") != []
+    assert load_tokenizer(folder).encode("the cat") == words.encode("the cat") != []
 
 
 def test_the_zoos_table_is_what_its_training_texts_count_to(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_table_of_another_tokenizer_is_refused(family: str, tmp_path: Path) ->
     for command, option in ((flags, "--frequencies"), (best, "--base.frequencies")):
         told = refused(*command, option, ZOO)
         assert "must be counted with the model's own tokenizer" in told
-        assert f"the model has {load_words(folder).vocabulary}. Count it again" in told
+        assert f"the model has {load_tokenizer(folder).vocabulary}. Count it again" in told
     (tmp_path / "a.txt").write_text("the cat\n")
     ok("frequencies", tmp_path / "a.txt", "-m", folder, "--out", out)
     assert json.loads(ok(*flags, "--frequencies", out))["recipe"]["sampler"]["frequencies"] == str(out)

@@ -29,7 +29,7 @@ from infogain.load import load, zoo_folder
 from infogain.models import FullCanvas
 from infogain.models.toys import toy
 from infogain.text.alphabet import EOS, MASK, Alphabet
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from tests.e2e.test_cli import ok, refused, run
 
 WRITTEN = (

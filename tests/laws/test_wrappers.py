@@ -16,7 +16,7 @@ from infogain.kernels import MaskedColumns
 from infogain.models import Denoiser, Wrapper, random_joint
 from infogain.provenance import provenance
 from infogain.text.alphabet import Alphabet
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from tests.laws.test_backbone import canvas_of, model_of
 from tests.laws.test_contract import Duck
 

@@ -43,7 +43,7 @@ def test_tokenizer_template_and_ids_come_from_the_folder(family: str, tmp_path: 
     assert "".join(tokenizer.word(i) for i in ids) == CHATS[family]
     assert {tokenizer.word(i) for i in tokenizer.eos_ids} == {"<|endoftext|>", TURN_ENDS[family]}
     assert "mask" in tokenizer.word(model.mask_id).lower()
-    assert tokenizer.frame == ([], [])
+    assert tokenizer.special_tokens_around == ([], [])
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -83,7 +83,7 @@ def test_load_knows_masked_lms_and_frames_their_texts(tmp_path: Path) -> None:
     """infogain.load tells them by their class; texts stand between [CLS] and [SEP], as the tokenizer says."""
     model = infogain.load(bert(tmp_path), device="cpu")
     assert model.denoiser.mask_id == MASK
-    assert model.tokenizer.frame == ([1], [2])
+    assert model.tokenizer.special_tokens_around == ([1], [2])
     assert not model.tokenizer.chats
     text = infogain.infill(model, "the [MASK] sat on the [MASK:2].", trace=True)[0]
     assert text.trace is not None

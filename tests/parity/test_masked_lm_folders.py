@@ -74,17 +74,17 @@ def test_entropy_counts_what_can_be_written_only() -> None:
     assert all(0 < h <= masks * 0.6932 for h, masks in zip(result.cumulative_entropy.tolist(), (3, 2, 4), strict=True))
 
 
-@pytest.mark.parametrize("words", [5, 15, VOCABULARY + 1])
-def test_a_tokenizer_that_does_not_fit_its_model_is_refused(tmp_path: Path, words: int) -> None:
+@pytest.mark.parametrize("count", [5, 15, VOCABULARY + 1])
+def test_a_tokenizer_that_does_not_fit_its_model_is_refused(tmp_path: Path, count: int) -> None:
     bert(tmp_path)
-    names = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", *(f"w{i}" for i in range(words - 5))]
+    names = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", *(f"w{i}" for i in range(count - 5))]
     for old in tmp_path.glob("*token*"):
         old.unlink()
     (tmp_path / "vocab.txt").write_text("\n".join(names))
     transformers.BertTokenizer(vocab=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match=f"has {VOCABULARY} of them, its tokenizer {words} words"):
+    with pytest.raises(InputError, match=f"has {VOCABULARY} ids, its tokenizer {count} tokens"):
         infogain.load(tmp_path, device="cpu")
-    assert f"tokenizer {words} words" in " ".join(ok("inspect", tmp_path, env={"COLUMNS": "500"}).split())
+    assert f"tokenizer {count} tokens" in " ".join(ok("inspect", tmp_path, env={"COLUMNS": "500"}).split())
 
 
 @pytest.mark.parametrize("harm", ["missing", "reshaped"])

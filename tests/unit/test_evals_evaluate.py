@@ -20,7 +20,7 @@ from infogain.evals.tasks import TASKS, load_task
 from infogain.generate import settle
 from infogain.loop.step import StepEvent
 from infogain.samplers import make
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from infogain.zoo.tasks.sudoku import is_grid
 from tests.parity.checkpoints import write_checkpoint
 

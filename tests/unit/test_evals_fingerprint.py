@@ -13,7 +13,7 @@ import infogain
 from infogain.evals import fingerprint as module
 from infogain.evals.fingerprint import describe, fingerprint, tokenizer_fingerprint
 from infogain.load import zoo_folder
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from tests.parity.checkpoints import write_checkpoint
 
 LONG_AGO = 10**18

@@ -20,7 +20,7 @@ from infogain.evals.tasks import gsm8k, load_task
 from infogain.samplers import make
 from infogain.samplers.frequencies import find_table
 from infogain.text.prompts import Job, infills
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from tests.parity.checkpoints import write_checkpoint
 
 QUESTIONS = ("How many dogs?", "How many cats?", "And mats?")

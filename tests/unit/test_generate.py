@@ -34,12 +34,13 @@ MASK, END = LETTERS.index("_"), LETTERS.index("$")
 class Letters:
     """One character, one token; a conversation is its messages with a colon after each role."""
 
-    spaced = False
+    spaces_in_tokens = False
     eos_ids: tuple[int, ...] = (END,)
 
     def __init__(self, chats: bool = True, framed: bool = False) -> None:
         self.chats = chats
-        self.frame: tuple[list[int], list[int]] = (self.encode("^"), self.encode("#")) if framed else ([], [])
+        around = (self.encode("^"), self.encode("#")) if framed else ([], [])
+        self.special_tokens_around: tuple[list[int], list[int]] = around
 
     def encode(self, text: str) -> list[int]:
         return [LETTERS.index(letter) for letter in text]

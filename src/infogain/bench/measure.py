@@ -21,7 +21,7 @@ from infogain.bench.timed import Log, Timed
 from infogain.bench.uncached import whole_canvas
 from infogain.decode import decode
 from infogain.errors import InfoGainError, InputError, OptionError
-from infogain.load import as_device, is_of_zoo, load_words
+from infogain.load import as_device, is_of_zoo, load_tokenizer
 from infogain.loop.step import StepEvent
 from infogain.models.backbone.backbone import Backbone
 from infogain.models.backbone.graphs import engine_for
@@ -123,7 +123,7 @@ def make_canvas(case: Case, transformer: Transformer) -> Canvas:
             f"got {case.context} + {case.block}. Use a context of {spec.context - case.block} or less."
         )
     if case.text is not None:
-        words = load_words(case.shape).encode(case.text)
+        words = load_tokenizer(case.shape).encode(case.text)
         if len(words) != case.prompt:
             raise OptionError(f"the text must have the {case.prompt} tokens of the prompt; it has {len(words)}.")
         return Canvas.from_prompts([words] * case.batch, case.length, spec.mask_id, spec.context)

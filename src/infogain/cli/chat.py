@@ -22,7 +22,8 @@ from infogain.loop.story import Story
 from infogain.loop.trace import Trace
 from infogain.recipe import Recipe
 from infogain.text.prompts import Job, completions
-from infogain.text.tokenizer import Message, TextModel
+from infogain.text.text_model import TextModel
+from infogain.text.tokenizer import Message
 
 HELP = """\
 /sampler NAME   decode with another sampler

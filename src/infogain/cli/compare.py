@@ -29,7 +29,7 @@ from infogain.provenance import in_words
 from infogain.recipe import Recipe
 from infogain.samplers import SAMPLERS
 from infogain.text.prompts import Job, completions
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others

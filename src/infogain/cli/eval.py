@@ -25,7 +25,7 @@ from infogain.evals.task import Task
 from infogain.evals.tasks import TASKS, load_task
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 COUNT = click.IntRange(min=1)
 MEANINGS = {

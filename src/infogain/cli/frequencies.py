@@ -14,7 +14,7 @@ from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.progress import bar
 from infogain.cli.terminal import say
 from infogain.errors import InputError
-from infogain.load import load_words
+from infogain.load import load_tokenizer
 from infogain.samplers.frequencies import count_frequencies, write_frequencies
 from infogain.text.tokenizer import Tokenizer
 
@@ -65,7 +65,7 @@ def frequencies(
         raise InputError("--revision and --field say how texts are read; without a --model there are only token ids.")
     if ids and (field or not model):
         raise InputError("--ids says whose token ids the files hold: it needs a --model, and no --field.")
-    words = load_words(model, revision) if model else None
+    words = load_tokenizer(model, revision) if model else None
     texts = words if not ids else None
     paths = _files(corpus, TEXTS if texts else IDS)
     read = _texts(texts, field or TEXT) if texts else _ids

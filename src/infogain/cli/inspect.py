@@ -24,12 +24,12 @@ from infogain.models.families.weights import shards
 from infogain.models.huggingface import (
     check_tokenizer,
     context_of,
-    load_masked_words,
+    load_masked_lm_tokenizer,
     network_of,
     weight_files,
 )
 from infogain.text.alphabet import FILE, Alphabet
-from infogain.text.tokenizer import load_tokenizer
+from infogain.text.tokenizer import read_tokenizer
 
 BYTES = {"bfloat16 or float16": 2, "float32": 4}
 COLUMNS, CANDIDATES = 4096, 8  # what a decode is taken to need, where the context allows it
@@ -129,7 +129,7 @@ def _masked_lm(folder: Path, context: int | None, parameters: int | None) -> dic
 
 def _masked_words(folder: Path, words: int) -> str:
     try:
-        tokenizer = load_masked_words(str(folder))
+        tokenizer = load_masked_lm_tokenizer(str(folder))
         check_tokenizer(str(folder), tokenizer, words)
     except InfoGainError as error:
         return f"missing, or not this model's: {error}"
@@ -159,7 +159,7 @@ def _tokenizer(found: Checkpoint) -> str:
     if (found.folder / FILE).exists():
         return f"single characters: {Alphabet.load(found.folder).characters}"
     try:
-        words = load_tokenizer(found.folder, found.spec.eos_ids, found.family.turn_ends, found.family.template)
+        words = read_tokenizer(found.folder, found.spec.eos_ids, found.family.turn_ends, found.family.template)
     except InfoGainError as error:
         return f"missing: {error}"
     ends = ", ".join(f"{words.word(token)} ({token})" for token in words.eos_ids)

@@ -17,7 +17,7 @@ from infogain.load import DTYPES, is_of_zoo, load
 from infogain.models.backbone.backbone import CACHES
 from infogain.models.backbone.graphs import ENGINES
 from infogain.recipe import Recipe
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 CACHE_HELP = (
     "columns whose keys and values are kept between steps; unset: dual, for zoo models none; "

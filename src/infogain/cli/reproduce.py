@@ -29,7 +29,7 @@ from infogain.loop.step import StepEvent
 from infogain.report.paper import load_table
 from infogain.samplers import PC, LookAhead
 from infogain.text.alphabet import Alphabet
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 SEEDS = 5  # the paper's runs

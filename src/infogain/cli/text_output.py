@@ -31,7 +31,7 @@ from infogain.generate import Generation, decode_job
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.text.prompts import Job
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 Finish = Callable[[int, Generation], None]
 FLAGS = [

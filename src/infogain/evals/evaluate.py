@@ -24,7 +24,7 @@ from infogain.loop.step import StepEvent
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.text.prompts import Job, Prompt, completions, encode_prompt, infills
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 SEED_BYTES = 40  # of a number in a list
 PIECE = 4  # batches decoded as one job
@@ -145,7 +145,7 @@ def _rendered(task: Task, model: TextModel, every: Sequence[Item], free: Sequenc
                 rows.append(_token_ids(model, _prompt(task, item, free, protocol), protocol.style))
             except InputError:
                 rows.append(None)  # it cannot be posed, so no run will ever hold it
-    return hash_of([rows, model.tokenizer.frame, _stops(task, protocol)])
+    return hash_of([rows, model.tokenizer.special_tokens_around, _stops(task, protocol)])
 
 
 def _token_ids(model: TextModel, prompt: Prompt, style: str) -> list[int]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from infogain.errors import InputError
 from infogain.load import find_checkpoint
 from infogain.options import Plain
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 LOG = logging.getLogger("infogain")
 MODEL = ("config.json", "*.safetensors", "*.safetensors.index.json", "*.bin")

@@ -11,7 +11,7 @@ from infogain.evals.fingerprint import content_fingerprint, describe
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.samplers.frequencies import find_table
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 EXTENT = ("seeds", "limit")  # of a protocol: how much is wanted, not what
 SPELLING = ("name", "revision")  # of a model whose files are known

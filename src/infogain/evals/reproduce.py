@@ -20,7 +20,7 @@ from infogain.recipe import Recipe
 from infogain.report.paper import PaperColumn, PaperRow, PaperTable
 from infogain.samplers import PC
 from infogain.text.alphabet import Alphabet
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from infogain.evals.source import Hub, Record, find_file, read_file, read_hub
 from infogain.options import Plain
 from infogain.text.alphabet import Alphabet
 from infogain.text.prompts import Prompt
-from infogain.text.tokenizer import TextModel, Tokenizer
+from infogain.text.text_model import TextModel
+from infogain.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from infogain.loop.step import Proposal, Step, StepEvent, propose, read_back, sc
 from infogain.models.denoiser import Denoiser, adapt, check_logits
 from infogain.provenance import provenance as provenance_of
 from infogain.recipe import Recipe
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 Found = TypeVar("Found")
 Observer = Callable[[StepEvent], None]

@@ -21,7 +21,8 @@ from infogain.models.full_canvas import FullCanvas
 
 # The files that transformers looks for, in its order.
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-SPARE_ROWS = 512  # a vocabulary is often rounded up; the rows of no word are few, or a small share
+# A vocabulary is often rounded up. Ids without a token must be few, or a small share.
+SPARE_IDS = 512
 SPARE_SHARE = 0.1
 
 
@@ -42,7 +43,7 @@ def masked_lm(network: Any, mask_id: int, never: Sequence[int] = ()) -> FullCanv
 
 
 def context_of(network: Any) -> int | None:
-    """The columns a masked LM has positions for. RoBERTa and its kin count them from the id after padding's."""
+    """How many columns a masked LM has positions for. RoBERTa and its kin count them from the id after padding's."""
     positions: int | None = getattr(network.config, "max_position_embeddings", None)
     if positions is None or positions < 1:
         return None
@@ -74,11 +75,11 @@ def weight_files(folder: Path) -> list[Path]:
 def load_masked_lm(
     name: str, dtype: torch.dtype | None = None, device: str | torch.device = "cpu"
 ) -> tuple[FullCanvas, Any]:
-    """A masked LM and its tokenizer from a local folder or a hub id; needs the extra `hf`.
+    """Load a masked LM and its tokenizer from a local folder or a hub id; needs the extra `hf`.
 
-    The tokenizer's special tokens are never written, nor ids that it has no word for.
+    The tokenizer's special tokens, and ids that it has no token for, are never written.
     """
-    tokenizer = load_masked_words(name)
+    tokenizer = load_masked_lm_tokenizer(name)
     if tokenizer.mask_token_id is None:
         raise InputError(f"a masked LM's tokenizer must have a mask token; that of {name} has none. Use masked_lm.")
     with _explained(name):
@@ -88,34 +89,34 @@ def load_masked_lm(
             name, dtype=dtype or "auto", output_loading_info=True, ignore_mismatched_sizes=True
         )  # what does not fit is in the report, by name
     _check_complete(name, report)
-    words = network.config.vocab_size
-    check_tokenizer(name, tokenizer, words)
-    return masked_lm(network.to(device).eval(), tokenizer.mask_token_id, special_ids(tokenizer, words)), tokenizer
+    size = network.config.vocab_size
+    check_tokenizer(name, tokenizer, size)
+    return masked_lm(network.to(device).eval(), tokenizer.mask_token_id, special_ids(tokenizer, size)), tokenizer
 
 
-def load_masked_words(name: str) -> Any:
-    """The tokenizer of a masked LM, without its weights."""
+def load_masked_lm_tokenizer(name: str) -> Any:
+    """Load the tokenizer of a masked LM, without its weights."""
     with _explained(name):
         from transformers import AutoTokenizer
 
         return AutoTokenizer.from_pretrained(name)
 
 
-def special_ids(tokenizer: Any, words: int) -> tuple[int, ...]:
-    """The ids below `words` that are no text: special tokens, and those that the tokenizer has no word for."""
-    added = (token for token, word in tokenizer.added_tokens_decoder.items() if word.special)
+def special_ids(tokenizer: Any, size: int) -> tuple[int, ...]:
+    """The ids below `size` that are no text: special tokens, and ids that the tokenizer has no token for."""
+    added = (token for token, about in tokenizer.added_tokens_decoder.items() if about.special)
     named = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids) - set(added)
-    return tuple(token for token in range(words) if token not in named)
+    return tuple(token for token in range(size) if token not in named)
 
 
-def check_tokenizer(name: str, tokenizer: Any, words: int) -> None:
-    """Refuse a tokenizer that cannot be the one a model with this many words was trained with."""
+def check_tokenizer(name: str, tokenizer: Any, size: int) -> None:
+    """Refuse a tokenizer that cannot be the one a model with a vocabulary of this size was trained with."""
     known = set(tokenizer.get_vocab().values())
-    beyond, unnamed = max(known, default=0) >= words, words - len(known)
-    if beyond or unnamed > max(SPARE_ROWS, SPARE_SHARE * words) or unnamed > words / 2:
+    beyond, unnamed = max(known, default=0) >= size, size - len(known)
+    if beyond or unnamed > max(SPARE_IDS, SPARE_SHARE * size) or unnamed > size / 2:
         raise InputError(
-            f"a tokenizer must have a word for each of its model's ids; the model in {name} has {words} of them, its "
-            f"tokenizer {len(known)} words up to id {max(known, default=0)}. Put the model's own tokenizer files there."
+            f"a tokenizer must have a token for each of its model's ids; the model in {name} has {size} ids, its "
+            f"tokenizer {len(known)} tokens up to id {max(known, default=0)}. Put the model's own tokenizer there."
         )
 
 

@@ -14,7 +14,7 @@ from infogain.load import as_device, find_checkpoint, load
 from infogain.options import Plain
 from infogain.text.alphabet import FILE as ALPHABET_FILE
 from infogain.text.alphabet import Alphabet
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 
 
 class Subject:

@@ -36,8 +36,8 @@ class Alphabet:
             )
 
     chats = False
-    spaced = False
-    frame: ClassVar[tuple[list[int], list[int]]] = ([], [])
+    spaces_in_tokens = False
+    special_tokens_around: ClassVar[tuple[list[int], list[int]]] = ([], [])
 
     @property
     def eos_ids(self) -> tuple[int, ...]:

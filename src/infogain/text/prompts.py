@@ -12,7 +12,8 @@ from typing import Any, SupportsIndex, cast
 from infogain.algorithm.canvas import Canvas
 from infogain.errors import ContextError, InputError
 from infogain.options import MOST
-from infogain.text.tokenizer import Message, TextModel, Tokenizer
+from infogain.text.text_model import TextModel
+from infogain.text.tokenizer import Message, Tokenizer
 
 Prompt = str | Sequence[Message]  # a text, or a conversation
 DEFAULT_LENGTH = 256  # tokens to write, where nobody says
@@ -71,7 +72,7 @@ def completions(
             f"a prompt must not hold the mask token {tokenizer.word(mask_id)!r}; prompt {holed[0]} does. Holes are "
             "filled by infill (on the command line, infogain infill), where [MASK] is one."
         )
-    after = [] if chat else tokenizer.frame[1]
+    after = [] if chat else tokenizer.special_tokens_around[1]
     lengths = _lengths([len(row) + len(after) for row in before], length, context_of(model))
     return Job(prompts, [row + after for row in Canvas.from_prompts(before, lengths, mask_id).rows()])
 
@@ -111,7 +112,7 @@ def _lengths(taken: list[int], length: int | Sequence[int | None] | None, contex
 
 def encode_prompt(tokenizer: Tokenizer, prompt: Prompt, chat: bool, system: str | None = None) -> list[int]:
     if isinstance(prompt, str) and not chat:
-        return tokenizer.frame[0] + tokenizer.encode(prompt)
+        return tokenizer.special_tokens_around[0] + tokenizer.encode(prompt)
     if not tokenizer.chats:
         raise InputError(
             "a chat needs a chat template, which this checkpoint lacks. "
@@ -154,18 +155,18 @@ def infills(model: TextModel, texts: Sequence[str]) -> Job:
 
 def _dropped_spaces(tokenizer: Tokenizer, text: str) -> int:
     """How many stand before holes and are left out; a tokenizer that reads no space at all loses none."""
-    if not tokenizer.spaced or not tokenizer.encode(" "):
+    if not tokenizer.spaces_in_tokens or not tokenizer.encode(" "):
         return 0
     return sum(text[: hole.start()].endswith(" ") for hole in MARKER.finditer(text))
 
 
 def _with_holes(model: TextModel, text: str) -> list[int]:
     tokenizer, mask_id = model.tokenizer, model.denoiser.mask_id
-    before, after = tokenizer.frame
+    before, after = tokenizer.special_tokens_around
     row, seen = list(before), 0
     for hole in MARKER.finditer(text):
         known = text[seen : hole.start()]
-        row += tokenizer.encode(known.removesuffix(" ") if tokenizer.spaced else known)
+        row += tokenizer.encode(known.removesuffix(" ") if tokenizer.spaces_in_tokens else known)
         row += [mask_id] * _fitting(_count(hole), model, text)
         seen = hole.end()
     row += tokenizer.encode(text[seen:]) + after

@@ -1,16 +1,13 @@
-"""Text in and out: tokenizers, and a model together with the one it was trained with."""
+"""Tokenizers: what generation asks of one, and those of the transformers library."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol
 
 from infogain.errors import InputError
-from infogain.models.denoiser import Denoiser, adapt
-from infogain.options import Plain
-from infogain.provenance import provenance
 from infogain.text.alphabet import fingerprint_of
 
 Message = Mapping[str, str]  # {"role": "user", "content": "…"}, as everywhere
@@ -24,22 +21,23 @@ class Tokenizer(Protocol):
         """Tokens that end a text."""
 
     @property
-    def frame(self) -> tuple[list[int], list[int]]:
+    def special_tokens_around(self) -> tuple[list[int], list[int]]:
         """Tokens that stand before and after every plain text, such as BERT's [CLS] and [SEP]."""
 
     @property
     def chats(self) -> bool:
-        """There is a chat template."""
+        """Whether there is a chat template."""
 
     @property
-    def spaced(self) -> bool:
-        """A word's token holds the space before it, so that none may stand before a masked word."""
+    def spaces_in_tokens(self) -> bool:
+        """Whether a word's token holds the space before it, so that none may stand before a masked word."""
 
     @property
     def vocabulary(self) -> str:
         """A fingerprint of all tokens and their ids, see `infogain.text.alphabet.fingerprint_of`."""
 
-    def encode(self, text: str) -> list[int]: ...
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text, without special ones around it."""
 
     def unknown(self, text: str) -> list[str]:
         """The pieces of a text that the vocabulary has nothing for, so that the model cannot see them."""
@@ -48,40 +46,16 @@ class Tokenizer(Protocol):
         """The text of these tokens. Special ones are left out, unless they are characters, as an Alphabet's are."""
 
     def word(self, token: int) -> str:
-        """One token as people may look at it."""
+        """One token as text, for people to look at."""
 
     def chat(self, messages: Sequence[Message]) -> list[int]:
         """The conversation in the model's own format, up to where its next answer begins."""
 
 
-class _Pair(NamedTuple):
-    denoiser: Denoiser
-    tokenizer: Tokenizer
-
-
-class TextModel(_Pair):
-    """A model that decodes and the tokenizer that belongs to it: `model, tokenizer = infogain.load(…)`."""
-
-    name: str | None  # as it was asked for; unset where it was put together by hand
-    revision: str | None  # of a hub id, where one was asked for
-
-    def __new__(
-        cls, denoiser: Denoiser, tokenizer: Tokenizer, name: str | None = None, revision: str | None = None
-    ) -> Self:
-        self = super().__new__(cls, adapt(denoiser), tokenizer)
-        self.name, self.revision = name, revision
-        return self
-
-    @property
-    def provenance(self) -> Plain:
-        """What every output of this model carries, see `infogain.provenance`."""
-        return provenance(self.denoiser, self.name, self.revision)
-
-
 class HubTokenizer:
     """A tokenizer of the transformers library."""
 
-    spaced = True
+    spaces_in_tokens = True
 
     def __init__(self, tokenizer: Any, eos_ids: Sequence[int] = (), template: str | None = None) -> None:
         self.tokenizer = tokenizer
@@ -89,10 +63,8 @@ class HubTokenizer:
         own = (tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
         self.eos_ids = tuple(dict.fromkeys(token for token in (*eos_ids, *own) if token is not None))
         added = {token for token, word in tokenizer.added_tokens_decoder.items() if word.special}
-        self.silent = added - {tokenizer.unk_token_id}  # what `decode` leaves out
-        bare, framed = (tokenizer.encode("a", add_special_tokens=special) for special in (False, True))
-        at = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), 0)
-        self.frame = (framed[:at], framed[at + len(bare) :])
+        self.silent = added - {tokenizer.unk_token_id}  # tokens that `decode` leaves out
+        self.special_tokens_around = _special_tokens_around(tokenizer)
 
     @property
     def chats(self) -> bool:
@@ -119,7 +91,7 @@ class HubTokenizer:
         return lost.split()
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these tokens, without special ones; but what was not known shows as the token for that."""
+        """The text of these tokens without special ones, except the token for what was not known."""
         shown = [token for token in ids if token not in self.silent]
         text: str = self.tokenizer.decode(shown, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
@@ -139,12 +111,19 @@ class HubTokenizer:
         return list(rendered)
 
 
-def load_tokenizer(
+def _special_tokens_around(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The special tokens that a tokenizer of transformers puts before and after a text."""
+    bare, whole = (tokenizer.encode("a", add_special_tokens=special) for special in (False, True))
+    at = next((i for i in range(len(whole)) if whole[i : i + len(bare)] == bare), 0)
+    return whole[:at], whole[at + len(bare) :]
+
+
+def read_tokenizer(
     folder: Path, eos_ids: Sequence[int] = (), turn_ends: Sequence[str] = (), template: str | None = None
 ) -> HubTokenizer:
-    """The tokenizer of a checkpoint folder. `turn_ends` are tokens that close an answer, where the vocabulary has them.
+    """Read the tokenizer of a checkpoint folder. `turn_ends` are tokens that close an answer, where it has them.
 
-    Its files are read directly, for the classes that some checkpoints name exist in their own remote code only.
+    Its files are read directly, because the classes that some checkpoints name exist only in their remote code.
     """
     try:
         from transformers import PreTrainedTokenizerFast, Qwen2Tokenizer

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from infogain.evals.source import Record
 from infogain.evals.task import Item, Score, Shot, Task
-from infogain.text.tokenizer import TextModel
+from infogain.text.text_model import TextModel
 from infogain.zoo.characters import MASK
 from infogain.zoo.tasks.problem import fits
 from infogain.zoo.tasks.sudoku import Sudoku as Grids

@@ -10,7 +10,8 @@ from infogain.evals.source import Record
 from infogain.evals.task import Item, Score, Shot, Task
 from infogain.text.alphabet import Alphabet
 from infogain.text.prompts import Prompt
-from infogain.text.tokenizer import TextModel, Tokenizer
+from infogain.text.text_model import TextModel
+from infogain.text.tokenizer import Tokenizer
 from infogain.zoo.tasks import Problem
 from infogain.zoo.tasks import Task as ZooKind
 from infogain.zoo.tasks.problem import is_canvas
