@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from infogain.evals.task import Item, Task
+from infogain.evals.task import EvalTask, Item
 from infogain.evals.tasks import load_task
 
 Form = Callable[[str], str | None]  # the text that gives a gold in this form; None where it cannot
@@ -126,7 +126,7 @@ def alone(gold: str, text: str) -> bool:
     return bool(verify(parse(rf"\boxed{{{gold}}}"), parse(text)))
 
 
-def sweep(task: Task, items: Sequence[Item], forms: dict[str, Form]) -> Iterator[Count]:
+def sweep(task: EvalTask, items: Sequence[Item], forms: dict[str, Form]) -> Iterator[Count]:
     for name, form in forms.items():
         texts = [(item, text) for item in items if (text := form(item.gold)) is not None]
         ours = [task.score(item, text).right for item, text in texts]

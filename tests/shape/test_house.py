@@ -29,13 +29,9 @@ MANY_PARAMETERS = {  # public calls and options; a Triton kernel is given every 
 }
 TWICE = {  # classes
     "Countdown",
-    "Row",
-    "Step",
     "Sudoku",
-    "Task",
 }
 FILES_TWICE = {  # a command, a study or a task may be called as what it is about
-    "compare.py",
     "countdown.py",
     "demo.py",
     "drift.py",
@@ -50,11 +46,7 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
     "threshold.py",
 }
 LEANING = {  # docstrings that do not stand alone
-    "bench.clock.sustained_ms",
-    "bench.limits.as_words",
     "algorithm.canvas.fit",
-    "evals.reproduce._with",
-    "evals.tasks.countdown.tells",
 }
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from tools.code_forms import TASKS, WRONG, Form, main, problem, read_table
 
-from infogain.evals.pieces import pieces, read_program
+from infogain.evals.snippets import read_program, snippets
 
 FORMS = read_table()
 RIGHT = [form for form in FORMS if form.right]
@@ -136,7 +136,7 @@ def test_without_evalplus_the_tool_says_in_a_line_what_to_install(monkeypatch: p
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=list(HOSTILE))
 def test_a_text_twice_as_long_takes_the_parser_twice_as_long(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is longer than the longest piece, which is made short here."""
-    monkeypatch.setattr("infogain.evals.pieces.LONGEST", 30)
+    monkeypatch.setattr("infogain.evals.snippets.LONGEST", 30)
     short, long = (characters_parsed(line * count) for count in (300, 600))
     assert long < 2.5 * short
 
@@ -166,8 +166,8 @@ def test_a_piece_is_the_longest_run_of_lines_that_parses() -> None:
     text = (
         "Words.\n\n    import math\n    TWO = 2\n\nMore words.\ndef half(x):\n    if x:\n        return x / 2\n    else"
     )
-    assert [[s.source.strip() for s in piece.statements] for piece in pieces(text)] == [
+    assert [[s.source.strip() for s in piece.statements] for piece in snippets(text)] == [
         ["import math", "TWO = 2"],
         ["def half(x):\n    if x:\n        return x / 2"],
     ]
-    assert [piece.broken for piece in pieces(text)] == [False, True]
+    assert [piece.broken for piece in snippets(text)] == [False, True]

@@ -13,12 +13,12 @@ import pytest
 from tools.answer_forms import RIGHT, WRONG, sweep
 
 from infogain import InfoGainError
-from infogain.evals import referee
+from infogain.evals import math_process
 from infogain.evals.answers import boxed, equal
+from infogain.evals.math_process import MathProcess, MathVerdict, compare
 from infogain.evals.mathematics import judge
 from infogain.evals.quantities import last_number, only_number
-from infogain.evals.referee import MathVerdict, Referee, compare
-from infogain.evals.task import Item, Task
+from infogain.evals.task import EvalTask, Item
 from infogain.evals.tasks import load_task
 
 
@@ -146,7 +146,7 @@ def test_a_thread_can_compare_though_it_gets_no_signals() -> None:
 
 @pytest.mark.parametrize("hostile", ["9^{9^{9^9}}", r"\binom{10^9}{10^8}"])
 def test_no_expression_holds_a_thread_or_loses_what_others_ask(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(referee, "PATIENCE", 1)
+    monkeypatch.setattr(math_process, "PATIENCE", 1)
     verdicts = in_threads(("5", hostile), ("5", "5"), ("6", "5"))
     assert verdicts[0] == (False, hostile, "comparing it takes more than 1 s of CPU, or too much memory")
     assert [verdict.right for verdict in verdicts[1:]] == [True, False]
@@ -159,13 +159,13 @@ def test_an_answer_of_any_length_gets_a_verdict(long: str) -> None:
 
 def test_a_worker_that_somebody_kills_costs_no_answer() -> None:
     assert equal("5", "5")
-    worker = referee.REFEREE._worker
+    worker = math_process.MATH_PROCESS._worker
     assert worker is not None
     worker.kill()
     worker.wait()
     assert equal("5", "5")
     assert not equal("5", "6")
-    assert referee.REFEREE._worker is not worker
+    assert math_process.MATH_PROCESS._worker is not worker
 
 
 def test_a_late_reply_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_a_late_reply_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     assert equal("5", "5")
-    worker = referee.REFEREE._worker
+    worker = math_process.MATH_PROCESS._worker
     assert worker is not None
     assert worker.stdin is not None
     monkeypatch.setattr(worker.stdin, "write", interrupted)
@@ -187,8 +187,8 @@ def test_a_late_reply_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_fork_leaves_its_parents_worker_alone() -> None:
     assert equal("5", "5")
-    worker = referee.REFEREE._worker
-    forked = Referee()
+    worker = math_process.MATH_PROCESS._worker
+    forked = MathProcess()
     forked._worker = worker
     forked.forget()
     assert forked.close() is None
@@ -200,9 +200,9 @@ def test_a_library_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch,
     broken = tmp_path / "worker.py"
     for program, said in {"print('\"no sympy\"')": "no sympy", "raise SystemExit": "its process died"}.items():
         broken.write_text(program)
-        monkeypatch.setattr(referee, "WORKER", broken)
+        monkeypatch.setattr(math_process, "WORKER", broken)
         with pytest.raises(InfoGainError, match=f"math-verify, which compares answers, cannot be used: .*{said}"):
-            Referee().ask("{}")
+            MathProcess().ask("{}")
 
 
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +260,7 @@ def test_the_table_has_right_and_wrong_forms_of_both_tasks() -> None:
     assert min(kinds[task, right] for task in ("gsm8k", "math500") for right in (True, False)) >= 30
 
 
-def right(task: Task, gold: str, text: str) -> tuple[bool, str | None]:
+def right(task: EvalTask, gold: str, text: str) -> tuple[bool, str | None]:
     score = task.score(Item("0", "?", gold), text)
     return score.right, score.answer
 

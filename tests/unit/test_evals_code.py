@@ -11,7 +11,7 @@ import pytest
 
 from infogain.errors import SandboxError
 from infogain.evals.evaluate import check
-from infogain.evals.pieces import bodies, read_program
+from infogain.evals.snippets import bodies, read_program
 from infogain.evals.task import Item
 from infogain.evals.tasks.humaneval import HumanEval
 from infogain.evals.tasks.mbpp import MBPP, function_of

@@ -12,8 +12,8 @@ import pytest
 import infogain
 from infogain import InfoGainError, Recipe, Trace
 from infogain.algorithm.schedule import TokensPerStep
-from infogain.errors import UnfitModel
-from infogain.evals.evaluate import PIECE, Plan, evaluate, is_whole, prepare
+from infogain.errors import UnsupportedTask
+from infogain.evals.evaluate import BATCHES_PER_JOB, Plan, evaluate, is_whole, prepare
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary
 from infogain.evals.tasks import TASKS, load_task
@@ -76,15 +76,15 @@ def test_texts_do_not_depend_on_limit_or_seeds(model: TextModel, tmp_path: Path)
 
 def test_a_run_goes_on_where_it_stopped_and_grows(model: TextModel, tmp_path: Path) -> None:
     recipe, size = Recipe(make("info-gain", n=2), FOUR), 1
-    whole = plan(model, recipe=recipe, limit=2 * PIECE + 1)
+    whole = plan(model, recipe=recipe, limit=2 * BATCHES_PER_JOB + 1)
     timed = list(evaluate(whole, tmp_path / "whole", size))
     stopped = evaluate(whole, tmp_path / "parts", size)
-    first = [next(stopped) for _ in range(PIECE + 2)]
+    first = [next(stopped) for _ in range(BATCHES_PER_JOB + 2)]
     stopped.close()
     rest = list(evaluate(whole, tmp_path / "parts", size))
     assert timeless(first + rest) == timeless(timed) == timeless(Run(tmp_path / "parts" / whole.name).items())
     assert list(evaluate(whole, tmp_path / "parts", size)) == []
-    more = plan(model, recipe=recipe, limit=2 * PIECE + 1, seeds=2)
+    more = plan(model, recipe=recipe, limit=2 * BATCHES_PER_JOB + 1, seeds=2)
     assert more.name == whole.name
     assert {line["key"]["seed"] for line in evaluate(more, tmp_path / "parts", size)} == {1}
 
@@ -104,13 +104,13 @@ def test_a_run_that_grows_says_of_new_lines_how_they_were_made(model: TextModel,
 
 
 def test_only_pieces_with_something_missing_are_decoded(model: TextModel, tmp_path: Path) -> None:
-    asked, steps = plan(model, limit=3 * PIECE), list[StepEvent]()
+    asked, steps = plan(model, limit=3 * BATCHES_PER_JOB), list[StepEvent]()
     stopped = evaluate(asked, tmp_path, 1)
-    done = [next(stopped) for _ in range(2 * PIECE)]
+    done = [next(stopped) for _ in range(2 * BATCHES_PER_JOB)]
     stopped.close()
     rest = list(evaluate(asked, tmp_path, 1, observe=steps.append))
-    assert len(done) + len(rest) == 3 * PIECE
-    assert len({int(event.z.seed[0]) for event in steps}) == PIECE
+    assert len(done) + len(rest) == 3 * BATCHES_PER_JOB
+    assert len({int(event.z.seed[0]) for event in steps}) == BATCHES_PER_JOB
 
 
 def test_the_bypass_is_counted_for_each_text_alone(model: TextModel, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_block_causal_model_keeps_its_blocks(tmp_path: Path) -> None:
 
 
 def test_a_model_that_cannot_be_asked_is_told_so(model: TextModel) -> None:
-    with pytest.raises(UnfitModel, match=r"^m cannot be asked gsm8k: it does not know the characters \['\\n', "):
+    with pytest.raises(UnsupportedTask, match=r"^m cannot be asked gsm8k: it does not know the characters \['\\n', "):
         plan(model, "gsm8k")
 
 

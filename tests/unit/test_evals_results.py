@@ -13,10 +13,10 @@ import pytest
 import infogain
 from infogain.cli.results import changes, verdicts
 from infogain.errors import InputError
-from infogain.evals.compare import compare, differences, unfinished
 from infogain.evals.intervals import paired_bootstrap
 from infogain.evals.listing import listing
 from infogain.evals.reproduced_table import table_page
+from infogain.evals.run_comparison import compare, differences, unfinished
 from infogain.evals.run_page import ROOM, in_order, run_page
 from infogain.evals.runs import Run
 from infogain.evals.summary import summary

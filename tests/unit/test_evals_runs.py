@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from infogain import InfoGainError
-from infogain.evals.compare import compare
 from infogain.evals.identity import hash_of, identity
 from infogain.evals.listing import listing
+from infogain.evals.run_comparison import compare
 from infogain.evals.run_lines import read_lines, set_aside
 from infogain.evals.runs import ITEMS, RUN, Run, find_run, list_runs, run_name, wanted
 

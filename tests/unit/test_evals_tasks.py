@@ -13,10 +13,10 @@ import pytest
 
 from infogain import InfoGainError
 from infogain.evals.answers import boxed
-from infogain.evals.pieces import read_program
 from infogain.evals.protocol import Protocol
+from infogain.evals.snippets import read_program
 from infogain.evals.source import Hub, Record, read_file, read_hub
-from infogain.evals.task import Item, Score, Task
+from infogain.evals.task import EvalTask, Item, ItemScore
 from infogain.evals.tasks import TASKS, load_task, register
 from infogain.evals.tasks.countdown import draw
 from infogain.evals.tasks.mbpp import TEST
@@ -171,7 +171,7 @@ def test_the_hub_is_asked_where_no_folder_is_given(monkeypatch: pytest.MonkeyPat
 # examples
 
 
-def posed(task: Task) -> list[Item]:
+def posed(task: EvalTask) -> list[Item]:
     """What is in a test that holds every example of the task as an item, too."""
     return [Item(str(i), f" {shot.question}\n", shot.answer) for i, shot in enumerate(task.examples()[::2])]
 
@@ -202,7 +202,7 @@ def test_no_example_of_planning_gives_away_an_item(name: str) -> None:
             assert not task.score(item, answered(task, shot.answer)).right
 
 
-def answered(task: Task, answer: str) -> str:
+def answered(task: EvalTask, answer: str) -> str:
     return f"Solution:\n{lines(answer)}" if task.name == "sudoku" else answer
 
 
@@ -287,17 +287,19 @@ def test_sudoku_is_posed_as_a_grid_with_holes() -> None:
 def test_a_tokenizer_that_joins_digits_cannot_be_asked_a_sudoku() -> None:
     task, joined = load_task("sudoku"), SimpleNamespace(encode=lambda text: [len(text)])
     single = SimpleNamespace(encode=lambda text: list(text.encode()))
-    assert task.unfit(SimpleNamespace(tokenizer=single)) is None  # type: ignore[arg-type]
-    assert "a cell must be one token" in str(task.unfit(SimpleNamespace(tokenizer=joined)))  # type: ignore[arg-type]
+    assert task.unsupported(SimpleNamespace(tokenizer=single)) is None  # type: ignore[arg-type]
+    assert "a cell must be one token" in str(task.unsupported(SimpleNamespace(tokenizer=joined)))  # type: ignore[arg-type]
 
 
 def test_a_model_of_the_zoo_knows_its_own_tasks_only() -> None:
     model = load("zoo:tiny-reason", device="cpu")
     known = {
-        name for name, task in TASKS.items() if not name.startswith(("humaneval", "mbpp")) and not task.unfit(model)
+        name
+        for name, task in TASKS.items()
+        if not name.startswith(("humaneval", "mbpp")) and not task.unsupported(model)
     }
     assert known == {f"zoo:{name}" for name in ZOO}
-    assert "it does not know the characters ['\\n', " in str(load_task("gsm8k").unfit(model))
+    assert "it does not know the characters ['\\n', " in str(load_task("gsm8k").unsupported(model))
 
 
 PAPER = {"gsm8k": (0, 256), "math500": (0, 512), "humaneval": (0, 256), "mbpp": (0, 256), "countdown": (3, 48)}
@@ -350,7 +352,7 @@ def test_countdown_joins_no_numbers_over_a_space_and_knows_every_sign() -> None:
     assert not task.score(Item("0", "12,3,5,20", ""), "1 2+3=15,15+5=20").right
     assert task.score(Item("0", "12,3,5,20", ""), "12+3=15,15+5=20").right
     for times in "·⋅∗×*":
-        assert task.score(Item("0", "6,3,20,40", ""), f"6÷3=2;2{times}20=40") == Score(True, "6/3=2,2*20=40")
+        assert task.score(Item("0", "6,3,20,40", ""), f"6÷3=2;2{times}20=40") == ItemScore(True, "6/3=2,2*20=40")
 
 
 def test_countdown_of_more_numbers_joins_any_two() -> None:

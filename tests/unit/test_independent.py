@@ -13,7 +13,7 @@ from infogain import samplers
 from infogain.evals.intervals import Interval
 from infogain.options import Plain
 from infogain.studies.abstract_study import all_above_zero, beats, leaders
-from infogain.studies.cell import Cell, Row
+from infogain.studies.cell import Cell, CellResult
 from infogain.studies.demo import LABELS, DemoStudy
 from infogain.studies.independent import opening, openings, paired, saved_entropy, units, with_intervals
 from infogain.studies.methods import METHODS, VARIANTS, method_cell, recipe
@@ -28,12 +28,12 @@ def cell(task: str, label: str, tau: float, problems: int = COUNT) -> Cell:
     return method_cell(label, task, 2, tau, problems, (0, 1))
 
 
-def row(task: str, label: str, tau: float, hits: str, **labels: Any) -> Row:
+def row(task: str, label: str, tau: float, hits: str, **labels: Any) -> CellResult:
     own = cell(task, label, tau, len(hits))
     share = sum(map(int, hits)) / len(hits) / len(own.seeds)
     costs = {"entropy": 2.0, "entropy_95": 0.1, "forwards": 4.0, "token_forwards": 40.0, "seconds": 0.1}
     stored = {"hits": hits, "accuracy": share, "sound": share, **costs}
-    return Row({"task": task, "sampler": label, **labels}, own, with_intervals(own, stored))
+    return CellResult({"task": task, "sampler": label, **labels}, own, with_intervals(own, stored))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from infogain.evals import means
 from infogain.studies import STUDIES
-from infogain.studies.cell import Row
+from infogain.studies.cell import CellResult
 from infogain.studies.overhead import AT_RATE, BYPASS, GREEDY_PART, OFF, SWEEP, bypass_rate
 from infogain.studies.speed import timed
 
@@ -16,11 +16,11 @@ GIB = 2**30
 CELL = timed("sdar-8b", STUDIES["memory"].points("small")[0].cell.recipe.sampler)
 
 
-def row(labels: dict[str, Any], **found: Any) -> Row:
-    return Row(labels, CELL, found)
+def row(labels: dict[str, Any], **found: Any) -> CellResult:
+    return CellResult(labels, CELL, found)
 
 
-def memory_rows(each: int, beam: int) -> list[Row]:
+def memory_rows(each: int, beam: int) -> list[CellResult]:
     """15 GiB of weights, `each` byte more per candidate, `beam` per hypothesis."""
     made = []
     for point in STUDIES["memory"].points("full"):
@@ -47,7 +47,7 @@ def test_memory_that_grows_with_copies_does_not() -> None:
     ]
 
 
-def overhead_rows(each: float, at_rate: float) -> list[Row]:
+def overhead_rows(each: float, at_rate: float) -> list[CellResult]:
     """Steps of 10 ms and `each` more per further candidate, as ms per token too; `at_rate` ms with a bypass.
 
     There an opening waits 32 ms, which is none of the sampler's doing.

@@ -15,7 +15,7 @@ def synchronize(device: torch.device) -> None:
 
 
 class Span:
-    """A piece of work: begun and ended without waiting for the device, read afterwards."""
+    """The time of some work on a device: begun and ended without waiting for it, read afterwards."""
 
     def __init__(self, device: torch.device) -> None:
         self.cuda = device.type == "cuda"
@@ -33,7 +33,7 @@ class Span:
 
     @property
     def ms(self) -> float:
-        """Once the device is done."""
+        """Milliseconds it took; to be read once the device is done."""
         return float(self.begun.elapsed_time(self.ended) if self.cuda else 1e3 * (self.ended - self.begun))
 
 
@@ -52,7 +52,7 @@ def repeat_ms(action: Callable[[], Any], device: torch.device, times: int, warm_
 
 
 def sustained_ms(action: Callable[[], Any], device: torch.device, times: int, seconds: float) -> float:
-    """The same, after so many seconds of it without a pause: a GPU at the limit of its power lowers its clock."""
+    """Milliseconds of an action after some seconds of it without a pause: a GPU at its power limit lowers its clock."""
     until = time.perf_counter() + seconds
     while True:
         ms = repeat_ms(action, device, times, warm_up=0)

@@ -1,4 +1,4 @@
-"""What the judged suite is held against."""
+"""The bounds that the judged suite is held to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the device could do at best, measured beside what it does: reading every weight once, and a large product."""
+"""Limits of the device, measured beside what it does: reading every weight once, and a large matrix product."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def measure_limits(transformer: Transformer) -> Plain:
     device = transformer.norm.weight.device
     weights = forward_weights(transformer)
     size = sum(weight.numel() * weight.element_size() for weight in weights)
-    each = repeat_ms(captured(lambda: [as_words(weight).sum() for weight in weights], device), device, 9)
+    each = repeat_ms(captured(lambda: [as_float32(weight).sum() for weight in weights], device), device, 9)
     buffer = torch.zeros(BUFFER[device.type] // 4, device=device)
     whole = repeat_ms(captured(buffer.sum, device), device, 9)
     rate = 4 * buffer.numel() / whole * 1e3  # bytes per second
@@ -53,8 +53,8 @@ def forward_weights(transformer: Transformer) -> list[Tensor]:
     return found
 
 
-def as_words(weight: Tensor) -> Tensor:
-    """The same bytes as float32, which a sum reads in the widest loads; an odd one stays as it is."""
+def as_float32(weight: Tensor) -> Tensor:
+    """The bytes of a weight seen as float32, which a sum reads in the widest loads; an odd number of them stays."""
     flat = weight.detach().flatten()
     return flat.view(torch.float32) if flat.numel() * flat.element_size() % 4 == 0 else flat
 

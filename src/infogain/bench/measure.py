@@ -1,4 +1,4 @@
-"""From a case to its numbers: the loop decodes on a model that times its forwards, and an observer times the steps."""
+"""Measures a case: the loop decodes with a model that times its forwards, and an observer times the steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 class Enough(InfoGainError):
-    """As many steps as the case asked for; what was decoded so far comes with it."""
+    """Ends a decode after as many steps as the case asked for; what was decoded so far comes with it."""
 
 
 def build(case: Case, transformer: Transformer) -> Timed:

@@ -114,7 +114,7 @@ def tables(found: Plain) -> list[Table]:
 
 
 def heading(found: Plain) -> str:
-    """What ran, and on what: the settings that all cases share."""
+    """A sentence on what ran: the device, and the settings that all cases share."""
     settings = [numbers["case"] for numbers in found["cases"].values()]
     shared = {key: value for key, value in settings[0].items() if all(own[key] == value for own in settings)}
     told = [f"{key} {value}" for key, value in shared.items() if key not in ("sampler", "engine") and value is not None]

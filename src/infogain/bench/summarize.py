@@ -1,4 +1,4 @@
-"""What the logs of a case's decodes come to."""
+"""Sums up the logs of a case's decodes."""
 
 from __future__ import annotations
 

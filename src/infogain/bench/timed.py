@@ -20,7 +20,7 @@ from infogain.models.denoiser import Denoiser, Past
 from infogain.models.wrapper import Wrapper
 
 
-class Step(NamedTuple):
+class TimedStep(NamedTuple):
     """One whole iteration of the loop."""
 
     seconds: float
@@ -34,9 +34,9 @@ class Step(NamedTuple):
 
 @dataclass
 class Log:
-    """What one decode took. Reading a span waits for nothing once the decode has ended."""
+    """Times and sizes of one decode. Reading a span waits for nothing once the decode has ended."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TimedStep] = field(default_factory=list)
     openings: list[Span] = field(default_factory=list)
     forwards: list[Span] = field(default_factory=list)
     kv_bytes: int | None = None  # at most; None: the model keeps none that it can count
@@ -58,12 +58,12 @@ class Log:
         opened, called, read = (new - old for new, old in zip(counts, self._seen, strict=True))
         rows, candidates = len(event.prompt), event.a.parent.shape[0]
         prompts = len(set(event.prompt))
-        self.steps.append(Step(now - self._last, opened > 0, called > 0, prompts, rows, candidates, read))
+        self.steps.append(TimedStep(now - self._last, opened > 0, called > 0, prompts, rows, candidates, read))
         self._last, self._seen = now, counts
 
     @property
-    def whole_steps(self) -> list[Step]:
-        """Those that call the model and open no block."""
+    def whole_steps(self) -> list[TimedStep]:
+        """The steps that call the model and open no block."""
         return [step for step in self.steps if step.called and not step.opened]
 
     def saw(self, logits: Tensor | LazyLogits, context: Any) -> None:

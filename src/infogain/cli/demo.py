@@ -21,7 +21,7 @@ from infogain.cli.output_files import OVERWRITE, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.report.tables import Table as StudyTable
-from infogain.studies.cell import Row
+from infogain.studies.cell import CellResult
 from infogain.studies.decoding import run_cell
 from infogain.studies.demo import DemoStudy
 from infogain.studies.report_page import FILE, about, page, provenances, section, viewer_section
@@ -70,7 +70,7 @@ Try next:
 )
 @OVERWRITE
 def demo(out: Path, count: int, overwrite: bool) -> None:
-    """Watch two samplers decode, then compare six.
+    """CellObserver two samplers decode, then compare six.
 
     Ends with tables, a report, a picture, and the numbers as files. Uses the small model that comes with the package:
     no download, no GPU needed.
@@ -100,14 +100,14 @@ def demo(out: Path, count: int, overwrite: bool) -> None:
     console.print(NEXT.format(infogain=_command()), soft_wrap=True)
 
 
-def _decode(console: Console, study: DemoStudy, subject: Subject) -> list[Row]:
+def _decode(console: Console, study: DemoStudy, subject: Subject) -> list[CellResult]:
     points, rows = study.points(study.size), []
     columns = (Label("decoding"), BarColumn(), MofNCompleteColumn(), Label())
     with bar(*columns, console=console) as progress:
         task = progress.add_task("", total=len(points))
         for point in points:
             progress.update(task, description=f"{point.labels['task']}, {point.labels['sampler']}")
-            rows.append(Row(point.labels, point.cell, run_cell(subject, point.cell)))
+            rows.append(CellResult(point.labels, point.cell, run_cell(subject, point.cell)))
             progress.advance(task)
     return rows
 
@@ -121,7 +121,7 @@ def _table(grid: StudyTable) -> Table:
     return shown
 
 
-def _save(study: DemoStudy, rows: list[Row], subject: Subject, played: LiveComparison, out: Path) -> list[Path]:
+def _save(study: DemoStudy, rows: list[CellResult], subject: Subject, played: LiveComparison, out: Path) -> list[Path]:
     """The report, the picture, the numbers. A picture of an earlier run does not stay."""
     for ending in FORMATS:
         (out / f"{study.name}.{ending}").unlink(missing_ok=True)

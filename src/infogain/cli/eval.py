@@ -15,13 +15,13 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
 from infogain.cli.text_output import masks
-from infogain.errors import InputError, UnfitModel
+from infogain.errors import InputError, UnsupportedTask
 from infogain.evals.evaluate import Plan, check, evaluate, is_whole, prepare
 from infogain.evals.fingerprint import describe
 from infogain.evals.listing import listing
 from infogain.evals.protocol import STYLES
 from infogain.evals.runs import Run
-from infogain.evals.task import Task
+from infogain.evals.task import EvalTask
 from infogain.evals.tasks import TASKS, load_task
 from infogain.options import Plain
 from infogain.recipe import Recipe
@@ -85,23 +85,24 @@ def eval_(
     check(tasks, data)
     model = source.load()
     described = describe(model)
-    plans, unfit = list[Plan](), list[str]()
+    plans, refused = list[Plan](), list[str]()
     for task in tasks:
         try:
             plans.append(plan_for(task, model, described, settings, data, asked))
-        except UnfitModel as error:
-            unfit.append(str(error))
+        except UnsupportedTask as error:
+            refused.append(str(error))
     if not plans:
-        raise InputError(" ".join(unfit))
+        raise InputError(" ".join(refused))
     with resumable(lambda: kept(plans, runs)):
         finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
     console.print(in_terminal(listing(finished, asked=["task"])))
-    for line in [*(f"{run.about['task']} → {run.folder}" for run in finished), *(f"skipped: {why}" for why in unfit)]:
+    written = [f"{run.about['task']} → {run.folder}" for run in finished]
+    for line in [*written, *(f"skipped: {why}" for why in refused)]:
         console.print(line, soft_wrap=True)
 
 
 def plan_for(
-    task: Task, model: TextModel, described: Plain, settings: RecipeFlags, data: Path | None, asked: Plain
+    task: EvalTask, model: TextModel, described: Plain, settings: RecipeFlags, data: Path | None, asked: Plain
 ) -> Plan:
     protocol = task.protocol(model.tokenizer, **asked)
     stops = protocol.style != "infill"
@@ -111,7 +112,7 @@ def plan_for(
 
 def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
     run = plan.run(runs)
-    tokens = sum(masks(plan.part(piece), plan.model) for piece in plan.pieces(batch_size, run.done()))
+    tokens = sum(masks(plan.rows_of(texts), plan.model) for texts in plan.jobs(batch_size, run.done()))
     with watch(tokens * plan.recipe.sampler.traits.copies, plan.task.name) as observe:
         for _ in evaluate(plan, runs, batch_size, traces, observe):
             pass

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from infogain.errors import InputError
-from infogain.evals.compare import flat
+from infogain.evals.run_comparison import flat
 from infogain.options import Plain
 
 OVERWRITE = click.option("--overwrite", is_flag=True, help="replace files that exist")

@@ -89,14 +89,14 @@ def reproduce(
     length = table.models[beside].length if beside and not small else None
     asked = {"seeds": seeds or (1 if small else SEEDS), "limit": limit, "length": length}
     counted = frequencies or (name if name.startswith(ZOO) else None)
-    cells, unfit = plan_table(table, Setting(model, describe(model), asked, data, counted, allow_unsafe))
-    check_asked(cells, unfit, data, frequencies)
+    cells, refused = plan_table(table, Setting(model, describe(model), asked, data, counted, allow_unsafe))
+    check_asked(cells, refused, data, frequencies)
     warn(cells, model, counted)
     check_record(out / f"{title}.json", {"model": cells[0].plan.about["model"]}, overwrite)
     make_folder(out, (), overwrite)
     with resumable(lambda: kept([cell.plan for cell in cells], runs)):
         carry_out(title, cells, runs, batch_size)
-    found = record(table, cells, unfit, beside, runs)
+    found = record(table, cells, refused, beside, runs)
     console = Terminal()
     console.print(in_terminal(table_of(found)))
     for line in [*notes(found), f"{title} → {', '.join(map(str, save(found, out)))}"]:
@@ -104,11 +104,11 @@ def reproduce(
 
 
 def check_asked(
-    cells: Sequence[PlannedCell], unfit: dict[str, str], data: Path | None, frequencies: str | None
+    cells: Sequence[PlannedCell], refused: dict[str, str], data: Path | None, frequencies: str | None
 ) -> None:
     """There is something to ask, and nothing was said in vain."""
     if not cells:
-        raise InputError(" ".join(unfit.values()))
+        raise InputError(" ".join(refused.values()))
     if data and not any(cell.plan.task.files for cell in cells):
         raise InputError("--data is for tasks that are read from files; those asked here are drawn. Drop it.")
     if frequencies and not any(isinstance(cell.plan.recipe.sampler, PC) for cell in cells):
@@ -135,8 +135,8 @@ def carry_out(title: str, cells: Sequence[PlannedCell], runs: Path, batch_size: 
 
 
 def _work(plan: Plan, runs: Path, batch_size: int) -> float:
-    pieces = plan.pieces(batch_size, plan.run(runs).done())
-    return _weight(plan) * sum(masks(plan.part(piece), plan.model) for piece in pieces)
+    jobs = plan.jobs(batch_size, plan.run(runs).done())
+    return _weight(plan) * sum(masks(plan.rows_of(texts), plan.model) for texts in jobs)
 
 
 def _weight(plan: Plan) -> float:

@@ -12,8 +12,8 @@ from infogain.cli.layout import in_parts
 from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
-from infogain.evals.compare import Change, Comparison, compare, differences, otherwise, unfinished
 from infogain.evals.listing import listing
+from infogain.evals.run_comparison import Change, Comparison, compare, differences, otherwise, unfinished
 from infogain.evals.run_page import in_order, prompt_text, run_page, trace_path, view_command
 from infogain.evals.runs import RUN, Run, list_runs
 from infogain.options import Plain

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from infogain.cli.output_files import would_be_lost
-from infogain.evals.compare import flat
 from infogain.evals.lock import lock
+from infogain.evals.run_comparison import flat
 from infogain.options import Plain
 
 BEGINNING = b'{"number": '  # of every line

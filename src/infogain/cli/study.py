@@ -21,7 +21,7 @@ from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.options import Plain
 from infogain.studies import STUDIES, Study, load_study, trace_pair
-from infogain.studies.cell import Cell, Row
+from infogain.studies.cell import Cell, CellResult
 from infogain.studies.methods import SIZES
 from infogain.studies.report_page import save_report
 from infogain.studies.run_cells import Report, do, finished, missing, run_study
@@ -87,7 +87,7 @@ def study(
     console.print(f"report → {save_report(out)}", soft_wrap=True)
 
 
-def tell(console: Console, study: Study, rows: list[Row], files: Sequence[Path]) -> None:
+def tell(console: Console, study: Study, rows: list[CellResult], files: Sequence[Path]) -> None:
     if not rows:
         console.print(f"{study.name}: no cell of it is finished.")
         return

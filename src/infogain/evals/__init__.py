@@ -1,1 +1,1 @@
-"""Benchmarks: posed to a model, scored, and kept in runs that survive an interruption."""
+"""Benchmarks: posed to a model, scored, and stored in runs that survive an interruption."""

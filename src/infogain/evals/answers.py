@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from infogain.evals.referee import compare
+from infogain.evals.math_process import compare
 
 BRACES = re.compile(r"\\[{}]|(\\(?:boxed|fbox)\s*)?([{}])")
 BETWEEN_BOXES = re.compile(r"[\s$,;]*(?:and|or|\\text\{ *(?:and|or) *\})?[\s$,;]*(?:[A-Za-z] *= *)?")
 
 
 class Box(NamedTuple):
-    """Where it begins, and where what it holds begins and ends."""
+    r"""The places in a text where a \boxed{…} begins, and where its content begins and ends."""
 
     begin: int
     start: int

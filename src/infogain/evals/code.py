@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from infogain.evals.task import Item, Score, Task
+from infogain.evals.task import EvalTask, Item, ItemScore
 
 
-class CodeTask(Task):
+class CodeTask(EvalTask):
     """A task whose answers are programs, run in the sandbox, or where somebody says so without its walls."""
 
     def __init__(self, unsafe: bool = False) -> None:
@@ -16,30 +16,30 @@ class CodeTask(Task):
 
     @abstractmethod
     def program(self, item: Item, text: str) -> str:
-        """What the text comes to, as a program."""
+        """The program that a text holds."""
 
     @abstractmethod
     def tests(self, item: Item) -> str:
-        """What must run to its end for the program to be right."""
+        """Python that runs to its end if the program is right."""
 
     def demand(self) -> None:
         from infogain.sandbox import has_walls
 
         has_walls(self.unsafe)
 
-    def score(self, item: Item, text: str) -> Score:
+    def score(self, item: Item, text: str) -> ItemScore:
         return self.scores([(item, text)])[0]
 
-    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[Score]:
+    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[ItemScore]:
         """All at once, as many as this process may use cores."""
         from infogain.sandbox import run_many
 
         programs = [self.program(item, text) for item, text in given]
         tests = [self.tests(item) for item, _ in given]
         outcomes = run_many(list(zip(programs, tests, strict=True)), unsafe=self.unsafe)
-        return [Score(o.ok, code, "" if o.ok else o.status) for o, code in zip(outcomes, programs, strict=True)]
+        return [ItemScore(o.ok, code, "" if o.ok else o.status) for o, code in zip(outcomes, programs, strict=True)]
 
 
-def taken(name: str | None) -> str:
+def import_line(name: str | None) -> str:
     """The line of tests that makes `name` the program's, even where Python or the problem has one."""
     return f"from program import {name}\n" if name else ""

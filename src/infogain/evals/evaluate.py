@@ -1,4 +1,4 @@
-"""From a task and a model to a run: every item from every seed, decoded, scored, and written down at once."""
+"""Ask a model the items of a task, each from every seed; every text is scored and written to a run at once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from infogain.algorithm.noise import repeat_seed, row_seeds
 from infogain.capacity import check_fits
-from infogain.errors import InputError, UnfitModel
-from infogain.evals.bypass import BypassCount
-from infogain.evals.desk import Came, Desk
+from infogain.errors import InputError, UnsupportedTask
+from infogain.evals.bypass_count import BypassCount
 from infogain.evals.identity import hash_of, recipe_entry
 from infogain.evals.protocol import Protocol
 from infogain.evals.runs import VERSION, Run, find_run, run_name
-from infogain.evals.task import Item, Shot, Task
+from infogain.evals.scoring_queue import Completion, ScoringQueue
+from infogain.evals.task import EvalTask, Item, Shot
 from infogain.generate import decode_job
 from infogain.loop.batch import Observer
 from infogain.loop.step import StepEvent
@@ -27,14 +27,15 @@ from infogain.text.prompts import Job, Prompt, completions, encode_prompt, infil
 from infogain.text.text_model import TextModel
 
 SEED_BYTES = 40  # of a number in a list
-PIECE = 4  # batches decoded as one job
+BATCHES_PER_JOB = 4
+SeedAndItem = tuple[int, int]  # numbers of both
 
 
 @dataclass(frozen=True)
 class Plan:
     """All that is to be decoded, and what run.json will say of it."""
 
-    task: Task
+    task: EvalTask
     model: TextModel
     items: list[Item]  # those wanted
     job: Job  # a row for each of them
@@ -48,7 +49,7 @@ class Plan:
         return run_name(self.about)
 
     def run(self, runs: Path) -> Run:
-        """Where it is written: a run of the same identity that is there, or a new one."""
+        """The run it is written to: one of the same identity that is there, or a new one."""
         return find_run(runs, self.about)
 
     @property
@@ -56,33 +57,31 @@ class Plan:
         """The items and seeds that are wanted."""
         return {(item.id, seed) for item in self.items for seed in range(self.protocol.seeds)}
 
-    def pieces(self, batch_size: int, done: set[tuple[str, int]]) -> Iterator[list[tuple[int, int]]]:
-        """The (seed, number of the item) pairs of each job that has something missing.
+    def jobs(self, batch_size: int, done: set[tuple[str, int]]) -> Iterator[list[SeedAndItem]]:
+        """The texts of each job that has something missing, by seed and number of the item.
 
         A job is decoded whole even where a part of it is done: then its rows stand in the same batches as they would
         have without the interruption, and come out equal to the last digit.
         """
         every = [(seed, i) for seed in range(self.protocol.seeds) for i in range(len(self.items))]
-        for first in range(0, len(every), PIECE * batch_size):
-            piece = every[first : first + PIECE * batch_size]
-            if any((self.items[i].id, seed) not in done for seed, i in piece):
-                yield piece
+        size = BATCHES_PER_JOB * batch_size
+        for texts in (every[first : first + size] for first in range(0, len(every), size)):
+            if any((self.items[i].id, seed) not in done for seed, i in texts):
+                yield texts
 
-    def part(self, piece: Sequence[tuple[int, int]]) -> Job:
-        return replace(
-            self.job,
-            prompts=[self.job.prompts[i] for _, i in piece],
-            rows=[self.job.rows[i] for _, i in piece],
-        )
+    def rows_of(self, texts: Sequence[SeedAndItem]) -> Job:
+        """The rows to decode for these texts."""
+        rows = [self.job.rows[i] for _, i in texts]
+        return replace(self.job, prompts=[self.job.prompts[i] for _, i in texts], rows=rows)
 
 
-def is_whole(task: Task, protocol: Protocol) -> bool:
+def is_whole(task: EvalTask, protocol: Protocol) -> bool:
     """Whether all is decoded in one block unless the recipe says otherwise: planning and infilling are."""
     return task.one_block or protocol.style == "infill"
 
 
-def check(tasks: Iterable[Task], data: Path | None) -> None:
-    """What can be found wrong before a model is loaded: with this machine, and in the benchmarks' files."""
+def check(tasks: Iterable[EvalTask], data: Path | None) -> None:
+    """Raise what is wrong with this machine or the benchmarks' files, before a model is loaded."""
     for task in tasks:
         task.demand()
         if data and task.files:
@@ -90,15 +89,15 @@ def check(tasks: Iterable[Task], data: Path | None) -> None:
 
 
 def prepare(
-    task: Task, model: TextModel, described: Plain, protocol: Protocol, recipe: Recipe, data: Path | None = None
+    task: EvalTask, model: TextModel, described: Plain, protocol: Protocol, recipe: Recipe, data: Path | None = None
 ) -> Plan:
     """Read the items and pose them; a model that cannot be asked is found out here.
 
     described  the model in run.json: its name, and what else tells it from others; `fingerprint.describe` finds it
     data       folder or file of the benchmark; unset: the hub
     """
-    if reason := task.unfit(model):
-        raise UnfitModel(f"{described['name']} cannot be asked {task.name}: {reason}")
+    if reason := task.unsupported(model):
+        raise UnsupportedTask(f"{described['name']} cannot be asked {task.name}: {reason}")
     task.demand()
     source, every = task.items(data)
     items, free = every[: protocol.limit], task.free_examples(every)
@@ -123,7 +122,7 @@ def prepare(
     return Plan(task, model, items, job, seeds, protocol, recipe, about)
 
 
-def pose(task: Task, model: TextModel, items: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> Job:
+def pose(task: EvalTask, model: TextModel, items: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> Job:
     """A row for each item, with examples of the free ones before it."""
     prompts = [_prompt(task, item, free, protocol) for item in items]
     if protocol.style == "infill":
@@ -131,11 +130,11 @@ def pose(task: Task, model: TextModel, items: Sequence[Item], free: Sequence[Sho
     return completions(model, prompts, protocol.length, chat=protocol.style == "chat")
 
 
-def _prompt(task: Task, item: Item, free: Sequence[Shot], protocol: Protocol) -> Prompt:
+def _prompt(task: EvalTask, item: Item, free: Sequence[Shot], protocol: Protocol) -> Prompt:
     return task.build(item, task.shots_for(item, free, protocol.shots), protocol.style)
 
 
-def _rendered(task: Task, model: TextModel, every: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> str:
+def _rendered(task: EvalTask, model: TextModel, every: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> str:
     """Hash of what the model is given for all items, as token ids, and of the strings that end a text."""
     rows: list[list[int] | None] = []
     with warnings.catch_warnings():
@@ -154,7 +153,7 @@ def _token_ids(model: TextModel, prompt: Prompt, style: str) -> list[int]:
     return encode_prompt(model.tokenizer, prompt, chat=style == "chat")
 
 
-def _stops(task: Task, protocol: Protocol) -> tuple[str, ...]:
+def _stops(task: EvalTask, protocol: Protocol) -> tuple[str, ...]:
     return task.stops if protocol.style == "plain" else ()
 
 
@@ -165,40 +164,40 @@ def evaluate(
     run = plan.run(runs)
     with run.writing(plan.about) as add:
         done = run.done()
-        for piece in plan.pieces(batch_size, done):
-            desk = Desk(plan.task, plan.items, plan.protocol.style, plan.about["recipe_hash"], run, add)
-            for came in _decode(plan, piece, batch_size, traces, observe, desk.settle):
-                if (plan.items[came.item].id, came.seed) not in done:
-                    desk.waiting.append(came)
-                yield from desk.collect()
-            desk.settle()
-            yield from desk.collect()
+        for texts in plan.jobs(batch_size, done):
+            queue = ScoringQueue(plan.task, plan.items, plan.protocol.style, plan.about["recipe_hash"], run, add)
+            for text in _decode(plan, texts, batch_size, traces, observe, queue.score_waiting):
+                if (plan.items[text.item].id, text.seed) not in done:
+                    queue.waiting.append(text)
+                yield from queue.take_written()
+            queue.score_waiting()
+            yield from queue.take_written()
 
 
 def _decode(
     plan: Plan,
-    piece: list[tuple[int, int]],
+    texts: list[SeedAndItem],
     batch_size: int,
     traces: bool,
     observe: Observer | None,
-    settle: Callable[[], None],
-) -> Iterator[Came]:
-    """Each text as it comes; after every step, what came before it is settled, off the clock."""
+    after_step: Callable[[], None],
+) -> Iterator[Completion]:
+    """Each text as soon as it is finished. The time that `after_step` takes is not counted as decoding."""
     count, began = BypassCount(plan.recipe), time.perf_counter()
 
     def watch(event: StepEvent) -> None:
         nonlocal began
         paused = time.perf_counter()
-        settle()
+        after_step()
         began += time.perf_counter() - paused
         count(event)
         if observe:
             observe(event)
 
-    seeds = [plan.seeds[seed][i] for seed, i in piece]
+    seeds = [plan.seeds[seed][i] for seed, i in texts]
     stops = _stops(plan.task, plan.protocol)
-    for at, text in decode_job(plan.model, plan.part(piece), plan.recipe, stops, seeds, batch_size, watch, traces):
+    for at, text in decode_job(plan.model, plan.rows_of(texts), plan.recipe, stops, seeds, batch_size, watch, traces):
         seconds = time.perf_counter() - began
         choices, bypassed = count.take(text.seed)
-        yield Came(*piece[at], text, {"choices": choices, "bypassed": bypassed, "seconds": round(seconds, 6)})
+        yield Completion(*texts[at], text, {"choices": choices, "bypassed": bypassed, "seconds": round(seconds, 6)})
         began = time.perf_counter()

@@ -120,7 +120,7 @@ def _recall(entry: Path | None, stamp: list[int]) -> bytes | None:
     except (OSError, ValueError, RecursionError):
         return None
     digest = found.get("digest") if isinstance(found, dict) else None
-    if not isinstance(digest, str) or found != _kept(stamp, digest) or not re.fullmatch("[0-9a-f]{64}", digest):
+    if not isinstance(digest, str) or found != _stamped(stamp, digest) or not re.fullmatch("[0-9a-f]{64}", digest):
         return None
     return bytes.fromhex(digest)
 
@@ -132,14 +132,14 @@ def _remember(entry: Path | None, stamp: list[int], digest: bytes) -> None:
     draft = entry.with_suffix(f".{os.getpid()}")
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps(_kept(stamp, digest.hex())), encoding="utf-8")
+        draft.write_text(json.dumps(_stamped(stamp, digest.hex())), encoding="utf-8")
         os.replace(draft, entry)
     except OSError:
         with suppress(OSError):
             draft.unlink()
 
 
-def _kept(stamp: list[int], digest: str) -> Plain:
+def _stamped(stamp: list[int], digest: str) -> Plain:
     check = blake2b(f"{stamp} {digest}".encode(), digest_size=8).hexdigest()
     return {"stamp": stamp, "digest": digest, "check": check}
 

@@ -1,4 +1,4 @@
-"""What makes two texts one and the same work: hashes of all that decides them. Files count by content, not by name."""
+"""Hashes of all that decides a text, so that equal work is known as such. Files count by content, not by name."""
 
 from __future__ import annotations
 

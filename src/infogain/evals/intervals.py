@@ -53,7 +53,7 @@ class Interval(NamedTuple):
         return None if above is None else not above
 
     def rounded(self, digits: int) -> Interval:
-        """In the digits that are shown, for a verdict that agrees with them."""
+        """The interval rounded to the digits that are shown, for a verdict that agrees with them."""
         return Interval(*(round(x, digits) for x in self))
 
 

@@ -1,4 +1,4 @@
-"""Comparison of two answers as mathematics, by math-verify: what the worker of `infogain.evals.referee` runs.
+"""Comparison of two answers as mathematics, by math-verify: what the worker of `infogain.evals.math_process` runs.
 
 It imports nothing of the package, so that a worker starts in half a second. A request and a reply are a line of
 JSON each. The kernel ends the process at the request's limit of CPU time, also in the middle of one long

@@ -11,7 +11,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """Where y = a + b·x fits best: a and b. Needs two different x."""
+    """The a and b of the line y = a + b·x that fits best. Needs two different x."""
     mx, my = mean(x), mean(y)
     slope = math.fsum((a - mx) * (b - my) for a, b in zip(x, y, strict=True)) / math.fsum((a - mx) ** 2 for a in x)
     return my - slope * mx, slope

@@ -32,7 +32,7 @@ MARKS = re.compile(r"\\!\s*|\\?[$%€£¥]|\*\*")
 
 
 def unit_asked(question: str) -> str:
-    """In "How many dozens of eggs?" a dozen is a unit and no part of the number; empty where there is no such word."""
+    """The unit that a question asks for, if it is a number word: `dozen` for "How many dozens of eggs?"; else empty."""
     found = COUNTED.search(question)
     return found[1].lower() if found else ""
 
@@ -57,14 +57,14 @@ def is_mixed(text: str) -> bool:
 
 
 def value(number: str) -> Fraction | None:
-    """What a number that was found here is; None where it is none, as 1/0."""
+    """The value of a number that was found here; None where it has none, such as 1/0."""
     top, _, bottom = number.partition("/")
     below = Fraction(bottom or 1)
     return Fraction(top) / below if below else None
 
 
 def _plain(text: str) -> str:
-    """Without typesetting, currencies, per cent signs and powers of units."""
+    """The text without typesetting, currencies, per cent signs and powers of units."""
     words = WORDS.sub(r" \1", MARKS.sub("", text.translate(ODD_CHARACTERS)).replace("{,}", ","))
     return POWER_OF_UNIT.sub("", SPACES.sub(" ", words))
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from infogain.errors import UnfitModel
+from infogain.errors import UnsupportedTask
 from infogain.evals.evaluate import Plan, prepare
 from infogain.evals.identity import recipe_entry
 from infogain.evals.means import mean
 from infogain.evals.run_lines import key_of
 from infogain.evals.summary import summary
-from infogain.evals.task import Task
+from infogain.evals.task import EvalTask
 from infogain.evals.tasks import load_task
 from infogain.generate import settle
 from infogain.options import Plain
@@ -32,7 +32,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Setting:
-    """What all cells share."""
+    """The model and settings that all cells of a table share."""
 
     model: TextModel
     described: Plain  # the model in run.json
@@ -42,7 +42,7 @@ class Setting:
     unsafe: bool = False
 
 
-def task_for(column: PaperColumn, model: TextModel, unsafe: bool = False) -> Task:
+def task_for(column: PaperColumn, model: TextModel, unsafe: bool = False) -> EvalTask:
     """The paper's, or for a model of the zoo its counterpart there."""
     small = isinstance(model.tokenizer, Alphabet)
     return load_task(column.zoo if small and column.zoo else column.task, unsafe)
@@ -50,15 +50,17 @@ def task_for(column: PaperColumn, model: TextModel, unsafe: bool = False) -> Tas
 
 def plan_table(table: PaperTable, setting: Setting) -> tuple[list[PlannedCell], dict[str, str]]:
     """A plan for each cell, row by row; and the tasks that cannot be asked, with the reason."""
-    first, unfit = {}, {}
+    first, unsupported = {}, {}
     for column in table.columns:
         try:
             first[column.task] = _plan(column, table.rows[0], setting)
-        except UnfitModel as error:
-            unfit[column.task] = str(error)
+        except UnsupportedTask as error:
+            unsupported[column.task] = str(error)
     asked = [column for column in table.columns if column.task in first]
     cells = [(row, column) for row in table.rows for column in asked]
-    return [PlannedCell(row, column, _with(first[column.task], row, column, setting)) for row, column in cells], unfit
+    return [
+        PlannedCell(row, column, _replan(first[column.task], row, column, setting)) for row, column in cells
+    ], unsupported
 
 
 def _plan(column: PaperColumn, row: PaperRow, setting: Setting) -> Plan:
@@ -68,8 +70,8 @@ def _plan(column: PaperColumn, row: PaperRow, setting: Setting) -> Plan:
     return prepare(task, setting.model, setting.described, protocol, recipe, setting.data if task.files else None)
 
 
-def _with(plan: Plan, row: PaperRow, column: PaperColumn, setting: Setting) -> Plan:
-    """The same problems, posed alike, for this row's recipe: its seed is the same, so the seeds of items are."""
+def _replan(plan: Plan, row: PaperRow, column: PaperColumn, setting: Setting) -> Plan:
+    """A plan for this row from that of another, which has the same problems, posed alike from the same seeds."""
     recipe = recipe_of(row, column, setting, stops=plan.protocol.style != "infill")
     return replace(plan, recipe=recipe, about={**plan.about, **recipe_entry(recipe)})
 
@@ -82,7 +84,7 @@ def recipe_of(row: PaperRow, column: PaperColumn, setting: Setting, stops: bool)
 
 
 def record(
-    table: PaperTable, cells: Sequence[PlannedCell], unfit: dict[str, str], beside: str | None, runs: Path
+    table: PaperTable, cells: Sequence[PlannedCell], unsupported: dict[str, str], beside: str | None, runs: Path
 ) -> Plain:
     """Everything that was found, beside what the paper has."""
     about = cells[0].plan.about
@@ -94,14 +96,14 @@ def record(
         "provenance": about["provenance"],
         "beside": table.models[beside].name if beside else None,
         "extent": {name: about["protocol"].get(name) for name in ("seeds", "limit")},
-        "columns": [_column(column, cells, unfit) for column in table.columns],
+        "columns": [_column(column, cells, unsupported) for column in table.columns],
         "rows": [_row(table, row, [c for c in cells if c.row is row], beside, runs) for row in table.rows],
     }
 
 
-def _column(column: PaperColumn, cells: Sequence[PlannedCell], unfit: dict[str, str]) -> Plain:
+def _column(column: PaperColumn, cells: Sequence[PlannedCell], unsupported: dict[str, str]) -> Plain:
     asked = next((cell.plan.task.name for cell in cells if cell.column is column), None)
-    return {"task": column.task, "title": column.title, "asked": asked, "unfit": unfit.get(column.task)}
+    return {"task": column.task, "title": column.title, "asked": asked, "unfit": unsupported.get(column.task)}
 
 
 def _row(table: PaperTable, row: PaperRow, cells: Sequence[PlannedCell], beside: str | None, runs: Path) -> Plain:
@@ -123,7 +125,7 @@ def _row(table: PaperTable, row: PaperRow, cells: Sequence[PlannedCell], beside:
 
 
 def _numbers(cell: PlannedCell, runs: Path) -> Plain:
-    """Of what was asked for alone: the run may hold more of it."""
+    """The numbers of a cell, of the texts that were asked for alone: its run may hold more."""
     asked = cell.plan.keys
     run = cell.plan.run(runs)
     lines = [line for line in run.items() if key_of(line) in asked]

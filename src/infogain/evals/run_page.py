@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from infogain import view
-from infogain.evals.compare import otherwise
 from infogain.evals.listing import listing
+from infogain.evals.run_comparison import otherwise
 from infogain.evals.runs import Run
 from infogain.loop.trace import Trace
 from infogain.options import Plain

@@ -1,4 +1,4 @@
-"""Where a benchmark's items come from: its own file, or the hub. A mistake is named by file, line and field."""
+"""Reads a benchmark's items from its own file, or from the hub. A mistake is named by file, line and field."""
 
 from __future__ import annotations
 

@@ -186,10 +186,10 @@ def needed(program: Sequence[Statement], names: frozenset[str], function: str | 
     """
     changes = changed(program, function)
     while True:
-        kept = [s for s, others in zip(program, changes, strict=True) if (s.binds | others) & names]
-        more = names.union(*(s.uses for s in kept))
+        found = [s for s, others in zip(program, changes, strict=True) if (s.binds | others) & names]
+        more = names.union(*(s.uses for s in found))
         if more == names:
-            return kept
+            return found
         names = more
 
 

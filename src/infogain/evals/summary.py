@@ -1,4 +1,4 @@
-"""What a run's lines come to. Problems are independent, seeds of one problem are not: intervals are over problems."""
+"""Sums up the lines of a run. Problems are independent, seeds of one problem are not: intervals are over problems."""
 
 from __future__ import annotations
 

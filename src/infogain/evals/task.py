@@ -1,4 +1,4 @@
-"""What a task is: items with right answers, a way to pose them, and a score."""
+"""The contract of a task: items with right answers, a way to pose them, and a score."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Shot:
 
 
 @dataclass(frozen=True)
-class Score:
+class ItemScore:
     right: bool
     answer: str | None  # what was read from the text; None: nothing
     note: str = ""  # why it is wrong, where that can be said
 
 
-class Task(ABC):
+class EvalTask(ABC):
     """One benchmark. What a class leaves unsaid is 0 shots and 256 tokens, in chat where there is a template."""
 
     name: str
@@ -60,18 +60,18 @@ class Task(ABC):
         """The items of the benchmark's test split."""
 
     @abstractmethod
-    def score(self, item: Item, text: str) -> Score: ...
+    def score(self, item: Item, text: str) -> ItemScore: ...
 
-    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[Score]:
+    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[ItemScore]:
         """The scores of several texts that were asked for in this style."""
         return [self.score(item, text) for item, text in given]
 
     def chat(self, question: str) -> str:
-        """What the user says."""
+        """The message of the user that poses a question."""
         return question
 
     def reply(self, shot: Shot) -> str:
-        """What the assistant answers in an example."""
+        """The message of the assistant that answers an example."""
         return shot.answer
 
     def lead(self, question: str) -> str:
@@ -87,7 +87,7 @@ class Task(ABC):
         return False
 
     def items(self, data: Path | None = None) -> tuple[str, list[Item]]:
-        """Where they come from, and all of them: from a folder or file, or else from the hub."""
+        """All items with the name of their source: a folder or file, or else the hub."""
         if data is None:
             assert self.hub is not None
             source, records = f"{self.hub.path} ({self.hub.split})", read_hub(self.hub)
@@ -108,7 +108,7 @@ class Task(ABC):
     def demand(self) -> None:  # noqa: B027  # most need nothing
         """Raise what this machine lacks for it."""
 
-    def unfit(self, model: TextModel) -> str | None:
+    def unsupported(self, model: TextModel) -> str | None:
         """Why this model cannot be asked here; None where it can."""
         if not isinstance(model.tokenizer, Alphabet):
             return None
@@ -139,7 +139,7 @@ class Task(ABC):
         return fair[:count]
 
     def build(self, item: Item, shots: Sequence[Shot], style: str) -> Prompt:
-        """What the model is given."""
+        """The prompt of an item: a conversation in chat, else a text."""
         if style == "chat":
             turns = [(self.chat(shot.question), self.reply(shot)) for shot in shots]
             before = [m for asked, said in turns for m in (_says("user", asked), _says("assistant", said))]

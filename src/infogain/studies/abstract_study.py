@@ -1,4 +1,4 @@
-"""What a study is: its cells, and what to make of their numbers."""
+"""The contract of a study: its cells, and what to make of their numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from infogain.evals.intervals import Interval
 from infogain.report.numbers import grouped, number, percent
 from infogain.report.plots import error_bars
 from infogain.report.tables import Table
-from infogain.studies.cell import Point, Row
+from infogain.studies.cell import CellResult, Point
 from infogain.studies.independent import interval, paired
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class Check(NamedTuple):
 
 
 class Study(ABC):
+    """A question that is answered by decoding cells."""
+
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]  # where in the paper
@@ -38,35 +40,35 @@ class Study(ABC):
     def points(self, size: str) -> list[Point]:
         """The cells, the most important first."""
 
-    def follow(self, size: str, rows: list[Row]) -> list[Point]:
+    def follow(self, size: str, rows: list[CellResult]) -> list[Point]:
         """Cells that depend on the numbers of the first ones."""
         return []
 
     @abstractmethod
-    def tables(self, rows: list[Row]) -> list[Table]: ...
+    def tables(self, rows: list[CellResult]) -> list[Table]: ...
 
     @abstractmethod
-    def draw(self, figure: Figure, rows: list[Row]) -> None: ...
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None: ...
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         """The paper's claims held against the numbers."""
         return []
 
     @abstractmethod
-    def summary(self, rows: list[Row]) -> list[str]:
-        """What came out, a sentence each."""
+    def summary(self, rows: list[CellResult]) -> list[str]:
+        """Sentences that say what came out."""
 
 
-def accuracy_bars(rows: Sequence[Row]) -> list[list[float]]:
+def accuracy_bars(rows: Sequence[CellResult]) -> list[list[float]]:
     """Error bars of accuracies in per cent."""
     return error_bars([interval(row, "accuracy") for row in rows])
 
 
-def accuracy(row: Row) -> str:
+def accuracy(row: CellResult) -> str:
     return interval(row, "accuracy").show(scale=100)
 
 
-def entropy(row: Row) -> str:
+def entropy(row: CellResult) -> str:
     return interval(row, "entropy").show(digits=2)
 
 
@@ -81,14 +83,14 @@ def all_above_zero(gaps: Iterable[Interval]) -> bool | None:
     return None if None in found and False not in found else False not in found
 
 
-def beats(claim: str, one: Row, other: Row) -> Check:
+def beats(claim: str, one: CellResult, other: CellResult) -> Check:
     """Whether one was right more often than the other on the same problems."""
     gap = paired(one, other)
     shares = f"{percent(one['accuracy'])} against {percent(other['accuracy'])} %"
     return Check(claim, gap.above(), f"{shares}, {points(gap)}")
 
 
-def leaders(rows: Sequence[Row], label: str) -> str:
+def leaders(rows: Sequence[CellResult], label: str) -> str:
     """Who is right most often, as it is shown, and who shares that: `Best: entropy and margin with 97.0 % each`."""
     top = percent(max(row["accuracy"] for row in rows))
     best = [row[label] for row in rows if percent(row["accuracy"]) == top]
@@ -111,7 +113,7 @@ SHOWN: dict[str, Any] = {
 }
 
 
-def listing(title: str, rows: list[Row], numbers: list[str], labels: list[str] | None = None) -> Table:
+def listing(title: str, rows: list[CellResult], numbers: list[str], labels: list[str] | None = None) -> Table:
     """One line per row: its labels, then these numbers."""
     names = labels or (list(rows[0].labels) if rows else [])
     lines = [[*(str(row.labels.get(name, "")) for name in names), *(SHOWN[x](row) for x in numbers)] for row in rows]

@@ -9,7 +9,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
-from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import SEEDS, of_size, recipe
 
@@ -20,7 +20,7 @@ K = 2
 
 
 def sampler(width: int, budget: int) -> Plain:
-    """As many hypotheses as the budget: no candidates are left to choose among, which is best-of-N."""
+    """A beam of this width within the budget. A beam as wide as the budget has no candidates left, and is best-of-N."""
     if width == budget:
         return {"name": "best-of-n", "n": budget, "base": {"name": "confidence", "of": "drawn"}}
     return {"name": "info-gain-beam", "width": width, "n": budget // width}
@@ -52,11 +52,11 @@ class BeamStudy(Study):
             for width in [2**i for i in range(budget.bit_length())]
         ]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         numbers = ["accuracy %", "H̃", "forwards", "token-forwards"]
         return [listing(f"K = {K}; width = budget is best-of-N", rows, numbers)]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         largest = max(row["budget"] for row in rows)
         main = 8 if pick(rows, budget=8) else largest
@@ -74,7 +74,7 @@ class BeamStudy(Study):
             tidy(axes, xlabel=f"hypotheses kept, of {main} candidates a step", ylabel=words)
         side_legend(right)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
         for task in dict.fromkeys(row["task"] for row in rows):
             named = {row["width"]: row for row in pick(rows, task=task, budget=8)}
@@ -86,7 +86,7 @@ class BeamStudy(Study):
                 found.append(Check(f"Wider beams lower H̃: {task}", saved.above(), f"{lower}: {saved.show(2)} less"))
         return found
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for task in dict.fromkeys(row["task"] for row in rows):
             own = pick(rows, task=task, budget=8) or pick(rows, task=task)

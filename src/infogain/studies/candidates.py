@@ -8,7 +8,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import BLACK, ORANGE, RED, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
-from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class CandidatesStudy(Study):
                 )
         return points
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         numbers = ["accuracy %", "H̃", "forwards", "token-forwards"]
         labels = ["task", "sampler", "N"]
         return [listing(f"Info-Gain with K = {K}, and rivals for the same compute", rows, numbers, labels)]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         tasks = list(dict.fromkeys(row["task"] for row in rows))
         panels = figure.subplots(2, 2).flatten() if len(tasks) > 1 else [figure.subplots()]
         for axes, task in zip(panels, tasks, strict=False):
@@ -73,7 +73,7 @@ class CandidatesStudy(Study):
             tidy(axes, xlabel="token-forwards per problem", ylabel="accuracy %", title=task)
         figure_legend(figure, panels[0], 4)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
         for task in dict.fromkeys(row["task"] for row in rows):
             for own in pick(rows, task=task, N=8):
@@ -81,7 +81,7 @@ class CandidatesStudy(Study):
                     found.append(beats(f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}", own, rival))
         return found
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for task in dict.fromkeys(row["task"] for row in rows):
             sweep = ", ".join(

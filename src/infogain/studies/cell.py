@@ -62,7 +62,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Row:
+class CellResult:
     """A finished point."""
 
     labels: dict[str, Any]
@@ -76,6 +76,6 @@ class Row:
         return {"labels": self.labels, "cell": self.cell.plain(), "numbers": self.numbers}
 
 
-def pick(rows: list[Row], **labels: Any) -> list[Row]:
+def pick(rows: list[CellResult], **labels: Any) -> list[CellResult]:
     """The rows that bear these labels."""
     return [row for row in rows if all(row.labels.get(name) == value for name, value in labels.items())]

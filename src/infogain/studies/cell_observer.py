@@ -1,4 +1,4 @@
-"""What is watched while a cell is decoded: sums on the device, read once at the end."""
+"""Observes the steps while a cell is decoded: sums on the device, read once at the end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain.evals.bypass import decisions, gamma_of
+from infogain.evals.bypass_count import decisions, gamma_of
 from infogain.loop.batch import Observer
 from infogain.loop.step import StepEvent
 from infogain.options import Plain
@@ -17,8 +17,8 @@ LEVELS = tuple(i / 100 for i in range(101))  # of the quantiles of J
 NEAR = -5e-4  # Fig. 6: above it, J counts as close to its bound
 
 
-class Watch:
-    """An observer of one decode after another."""
+class CellObserver:
+    """An observer of one decode after another: bypasses, scores of the actions taken, and H̃ over the steps."""
 
     def __init__(self, recipe: Recipe, keep: tuple[str, ...]) -> None:
         traits = recipe.sampler.traits
@@ -27,12 +27,12 @@ class Watch:
         if "path" in keep and traits.beam == traits.copies == 1:
             self.paths = []
         self.scores: list[Tensor] | None = [] if "scores" in keep else None
-        self.counts: list[Tensor] = []  # of each step: rows that go on, of them bypassed, of them with one candidate
+        self.counts: list[Tensor] = []  # of each step: choices, those that were bypassed, those with one candidate
         self.cost = torch.zeros(0)
 
     @property
     def observer(self) -> Observer | None:
-        """Itself, where there is something to watch."""
+        """Itself, where there is something to observe, else None."""
         watched = [x for x in (self.gamma, self.scores, self.paths) if x is not None]
         return self if watched else None
 
@@ -59,16 +59,16 @@ class Watch:
     def read(self) -> Plain:
         found: Plain = {}
         if self.counts:
-            going, pinned, alone = torch.stack(self.counts).sum(0).tolist()
-            found["bypassed"], found["single"] = pinned / max(going, 1), alone / max(going, 1)
+            choices, bypassed, single = torch.stack(self.counts).sum(0).tolist()
+            found["bypassed"], found["single"] = bypassed / max(choices, 1), single / max(choices, 1)
         if self.scores is not None:
-            found["scores"] = describe(torch.cat(self.scores).double().cpu())
+            found["scores"] = summarize_scores(torch.cat(self.scores).double().cpu())
         if self.paths:
             found["path"] = join_paths([(n, w, torch.stack(c).tolist()) for n, w, c in self.paths])
         return found
 
 
-def describe(scores: Tensor) -> Plain:
+def summarize_scores(scores: Tensor) -> Plain:
     ordered = scores.sort().values
     place = (torch.tensor(LEVELS) * (len(ordered) - 1)).round().long()
     return {

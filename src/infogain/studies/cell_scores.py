@@ -1,4 +1,4 @@
-"""What is counted while a cell's rows come in, and the numbers it comes to."""
+"""Counts right answers and costs while the rows of a cell come in, and sums them up."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from infogain.studies.independent import entropy_of, with_intervals
 from infogain.zoo.tasks import Problem, load_task
 
 COSTS = ("cumulative_entropy", "forwards", "token_forwards", "committed")
-Check = Callable[[Problem, str], tuple[bool, bool]]  # right, and reached in right steps
+Judge = Callable[[Problem, str], tuple[bool, bool]]  # right, and reached in right steps
 
 
-def check_canvas(task: str) -> Check:
+def judge_canvas(task: str) -> Judge:
     kind = load_task(task)
 
     def check(problem: Problem, text: str) -> tuple[bool, bool]:
@@ -27,11 +27,11 @@ def check_canvas(task: str) -> Check:
     return check
 
 
-class Tally:
-    """Rows may come in any order; each names its problem and the place of its seed."""
+class CellScores:
+    """The scores of one cell. Rows may come in any order; each names its problem and the number of its seed."""
 
-    def __init__(self, cell: Cell, check: Check) -> None:
-        self.cell, self.judge = cell, check
+    def __init__(self, cell: Cell, judge: Judge) -> None:
+        self.cell, self.judge = cell, judge
         self.right = [0] * cell.problems
         self.sound = [0] * cell.problems
         self.entropy = [0.0] * cell.problems  # summed over the seeds

@@ -10,7 +10,7 @@ from infogain.evals.means import mean
 from infogain.report.plots import nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study
-from infogain.studies.cell import FIGURE, Point, Row
+from infogain.studies.cell import FIGURE, CellResult, Point
 from infogain.studies.methods import METHODS, TAU, TWINS, VARIANTS, method_points, of_size
 from infogain.studies.samplers import SamplersStudy
 
@@ -42,14 +42,14 @@ class CorrelationStudy(Study):
         set_points = [Point({"set": FIGURE_SET, **point.labels}, point.cell) for point in figure]
         return set_points + [Point({"set": p.labels["task"], **p.labels}, p.cell) for p in SamplersStudy().points(size)]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         lines = []
         for name, points in groups(rows).items():
             r = correlation(*zip(*points, strict=True))
             lines.append([name, str(len(points)), "–" if math.isnan(r.low) else r.show(2, signed=True)])
         return [Table(["problems", "configurations", "r"], lines, title="Pearson's r of accuracy and mean H̃")]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         found = groups(rows)
         panels = (
@@ -63,7 +63,7 @@ class CorrelationStudy(Study):
             tidy(axes, xlabel=r"mean $\tilde{H}$ (nats)", ylabel="accuracy %", title=title)
         side_legend(right)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         found = {name: correlation(*zip(*points, strict=True)).rounded(2) for name, points in groups(rows).items()}
         return [
             Check(f"Accuracy falls as H̃ rises: {name}", r.below(), f"r = {r.show(2, signed=True)}, paper −0.70")
@@ -71,15 +71,15 @@ class CorrelationStudy(Study):
             if not math.isnan(r.low)
         ]
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         grid = self.tables(rows)[0]
         return [f"r = {r} on {name} ({count} configurations)." for name, count, r in grid.rows if r != "–"]
 
 
-def groups(rows: list[Row]) -> dict[str, list[tuple[float, float]]]:
+def groups(rows: list[CellResult]) -> dict[str, list[tuple[float, float]]]:
     """(mean H̃, accuracy) of every configuration: averaged over the tasks, and for each set of problems."""
     found: dict[str, list[tuple[float, float]]] = {AVERAGE: []}
-    by_setting: dict[tuple[object, ...], list[Row]] = {}
+    by_setting: dict[tuple[object, ...], list[CellResult]] = {}
     for row in rows:
         if row["τ_token"] == 0 and row["sampler"] in TWINS:
             continue  # the same decodes under another name

@@ -1,4 +1,4 @@
-"""From a cell to its numbers: all problems from all seeds, in as few and as large batches as memory allows."""
+"""Decodes a cell: all problems from all seeds, in as few and as large batches as memory allows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from infogain.generate import decode_job, settle
 from infogain.options import Plain
 from infogain.samplers import Sampler
 from infogain.studies.cell import Cell
-from infogain.studies.cell_observer import Watch
-from infogain.studies.cell_scores import COSTS, Tally, check_canvas
+from infogain.studies.cell_observer import CellObserver
+from infogain.studies.cell_scores import COSTS, CellScores, judge_canvas
 from infogain.studies.extras import EXTRAS
 from infogain.studies.proposition import proposition
 from infogain.studies.speed import bench
@@ -31,8 +31,8 @@ BUDGET = {"cuda": 200_000, "cpu": 20_000}  # columns in one forward, candidates 
 CHAT_LENGTH, CHAT_BATCH = 256, 16  # of a checkpoint that is asked in chat
 
 
-class Line(NamedTuple):
-    """A row to decode."""
+class CellRow(NamedTuple):
+    """A row to decode: a problem from a seed."""
 
     number: int  # of the problem
     turn: int  # of the seed
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 def run_cell(subject: Subject, cell: Cell) -> Plain:
     """Everything that is stored of a cell."""
-    kinds = {"decode": scores, "trace": trace, "proposition": proposition, "bench": bench}
+    kinds = {"decode": decode_scores, "trace": trace, "proposition": proposition, "bench": bench}
     for _ in range(2 if "time" in cell.keep else 1):  # where time counts, the first run only warms up
         began = time.perf_counter()
         numbers = kinds[cell.kind](subject, cell)
@@ -52,15 +52,15 @@ def run_cell(subject: Subject, cell: Cell) -> Plain:
     return {**numbers, "seconds": time.perf_counter() - began, **about}
 
 
-def scores(subject: Subject, cell: Cell) -> Plain:
+def decode_scores(subject: Subject, cell: Cell) -> Plain:
     return canvas_scores(subject, cell) if subject.is_zoo else chat_scores(subject, cell)
 
 
-def lines(cell: Cell) -> list[Line]:
+def lines(cell: Cell) -> list[CellRow]:
     """Every problem from every seed; a row's own seed depends on both."""
     problems = cell.load_problems()
     return [
-        Line(number, turn, problem, own)
+        CellRow(number, turn, problem, own)
         for turn, seed in enumerate(cell.seeds)
         for number, (problem, own) in enumerate(zip(problems, row_seeds(seed, len(problems)), strict=True))
     ]
@@ -69,18 +69,18 @@ def lines(cell: Cell) -> list[Line]:
 def canvas_scores(subject: Subject, cell: Cell) -> Plain:
     """The task's canvases, decoded by a model of the zoo."""
     model, alphabet = subject.zoo
-    watch, tally = Watch(cell.recipe, cell.keep), Tally(cell, check_canvas(cell.task))
+    observer, scores = CellObserver(cell.recipe, cell.keep), CellScores(cell, judge_canvas(cell.task))
     for batch in batches(cell, subject.device):
         canvas = Canvas.infill([alphabet.encode(line.problem.canvas) for line in batch], alphabet.mask_id)
         seeds = [line.seed for line in batch]
-        result = decode(model, canvas, **cell.recipe.plain(), seeds=seeds, observe=watch.observer, trace=False)
+        result = decode(model, canvas, **cell.recipe.plain(), seeds=seeds, observe=observer.observer, trace=False)
         rows = zip(batch, result.tokens.tolist(), result.cumulative_entropy.tolist(), strict=True)
         for line, tokens, entropy in rows:
-            tally.check(line.number, line.turn, line.problem, alphabet.decode(tokens), entropy)
+            scores.check(line.number, line.turn, line.problem, alphabet.decode(tokens), entropy)
         extras = EXTRAS[cell.task](result) if cell.task in EXTRAS else {}
         for name, values in {**{cost: getattr(result, cost) for cost in COSTS}, **extras}.items():
-            tally.add(name, values)
-    return {**tally.numbers(), **watch.read()}
+            scores.add(name, values)
+    return {**scores.numbers(), **observer.read()}
 
 
 def chat_scores(subject: Subject, cell: Cell) -> Plain:
@@ -89,14 +89,14 @@ def chat_scores(subject: Subject, cell: Cell) -> Plain:
     every = lines(cell)
     job = completions(model, [task.chat(line.problem) for line in every], CHAT_LENGTH)
     recipe = settle(replace(cell.recipe, block=None), model)  # that of canvases is no matter for texts
-    tally = Tally(cell, lambda problem, text: (task.check_chat(problem, text),) * 2)
+    scores = CellScores(cell, lambda problem, text: (task.check_chat(problem, text),) * 2)
     seeds = [line.seed for line in every]
     for at, reply in decode_job(model, job, recipe, seeds=seeds, batch_size=CHAT_BATCH):
         line = every[at]
-        tally.check(line.number, line.turn, line.problem, reply.text, reply.cumulative_entropy)
+        scores.check(line.number, line.turn, line.problem, reply.text, reply.cumulative_entropy)
         for name in COSTS:
-            tally.add(name, torch.tensor([getattr(reply, name)]))
-    return {**tally.numbers(), "note": "asked in chat; what looks at columns of the canvas is left out"}
+            scores.add(name, torch.tensor([getattr(reply, name)]))
+    return {**scores.numbers(), "note": "asked in chat; what looks at columns of the canvas is left out"}
 
 
 def trace(subject: Subject, cell: Cell) -> Plain:
@@ -117,11 +117,11 @@ def trace(subject: Subject, cell: Cell) -> Plain:
     return {"trace": saved, "characters": alphabet.characters, "text": text, "right": right}
 
 
-def batches(cell: Cell, device: torch.device) -> Iterator[list[Line]]:
+def batches(cell: Cell, device: torch.device) -> Iterator[list[CellRow]]:
     every = lines(cell)
     at_once = max(1, BUDGET[device.type] // (load_task(cell.task).width * candidates(cell.recipe.sampler)))
-    pieces = -(-len(every) // at_once)
-    size = -(-len(every) // pieces)  # equally large
+    count = -(-len(every) // at_once)
+    size = -(-len(every) // count)  # equally large
     for first in range(0, len(every), size):
         yield every[first : first + size]
 

@@ -8,7 +8,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import colour, line, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Study, accuracy_bars, leaders
-from infogain.studies.cell import Point, Row, pick
+from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.independent import interval
 from infogain.studies.methods import GREEDY, TAU, method_points
 
@@ -53,10 +53,10 @@ class DemoStudy(Study):
         found = [method_points(LABELS, [task], [k], [TAU], self.count, 1, keep=("path",)) for task, k in K.items()]
         return [point for points in found for point in points]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [table(pick(rows, task=task)) for task in K if pick(rows, task=task)]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, *panels = figure.subplots(1, 1 + len(K), width_ratios=[2, *[1] * len(K)])
         first = next(iter(K))
         for row in pick(rows, task=first):
@@ -72,7 +72,7 @@ class DemoStudy(Study):
         for axes, task in zip(panels, K, strict=True):
             draw_accuracy(axes, pick(rows, task=task), setting(task), named=axes is panels[0])
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = [sentence(pick(rows, task=task)) for task in K if pick(rows, task=task)]
         return [*said, f"{self.count} problems of a task prove little: where intervals overlap, nothing is decided."]
 
@@ -81,7 +81,7 @@ def setting(task: str) -> str:
     return f"{task}, K = {K[task]}"
 
 
-def table(rows: list[Row]) -> Table:
+def table(rows: list[CellResult]) -> Table:
     """Rows of one task; the best of each column stands out."""
     lines = [[row["sampler"], *(SHOW[name](row) for name in BEST)] for row in rows]
     bold = [place for i, name in enumerate(BEST, start=1) for place in best([line[i] for line in lines], i, name)]
@@ -96,7 +96,7 @@ def best(cells: Sequence[str], column: int, name: str) -> list[tuple[int, int]]:
     return [(i, column) for i, value in enumerate(values) if value == BEST[name](values)]
 
 
-def sentence(rows: list[Row]) -> str:
+def sentence(rows: list[CellResult]) -> str:
     named = {row["sampler"]: row for row in rows}
     gain, orders = named["info-gain"], [named[label] for label in GREEDY if label in named]
     greedy = max(orders, key=lambda row: row["accuracy"])
@@ -107,11 +107,11 @@ def sentence(rows: list[Row]) -> str:
     )
 
 
-def said(row: Row) -> str:
+def said(row: CellResult) -> str:
     return f"{percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})"
 
 
-def draw_accuracy(axes: Axes, rows: list[Row], title: str, named: bool) -> None:
+def draw_accuracy(axes: Axes, rows: list[CellResult], title: str, named: bool) -> None:
     labels = [row["sampler"] for row in rows]
     colours = [colour(label) for label in labels]
     axes.barh(

@@ -1,4 +1,4 @@
-"""What the order of writing tells about a task: one number per row, from the step that wrote each column."""
+"""Numbers about the order of writing, one per row, from the step that wrote each column."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study, accuracy_bars, leaders, listing
-from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.zoo.tasks import TASKS
 
@@ -45,10 +45,10 @@ class GainStudy(Study):
             for power in powers
         ]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [listing("Info-Gain, N = 8, τ_token = .7", rows, ["accuracy %", "sound %", "H̃", "token-forwards"])]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         ks = sorted({row["K"] for row in rows})
         panels = figure.subplots(2, len(ks), squeeze=False, sharex=True)
         for column, k in enumerate(ks):
@@ -68,7 +68,7 @@ class GainStudy(Study):
             )
         figure_legend(figure, panels[0][0], 5)
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for k in sorted({row["K"] for row in rows}):
             for task in dict.fromkeys(row["task"] for row in rows):

@@ -1,4 +1,4 @@
-"""What of a cell is independent, and the intervals that follow from it.
+"""Tells which decodes of a cell are independent, and the intervals that follow from that.
 
 A unit is what could have come out otherwise on its own. Problems are drawn from a task one by one, so with a sampler
 that draws, each is a unit, even where two have the same canvas: they are two draws of what the task poses. With a
@@ -28,13 +28,13 @@ from infogain.evals.intervals import (
 )
 from infogain.evals.means import mean
 from infogain.options import Plain
-from infogain.studies.cell import Cell, Row, posed
+from infogain.studies.cell import Cell, CellResult, posed
 
 Units = Sequence[Sequence[int]]  # numbers of the problems in each
 
 
 def units(*cells: Cell) -> Units:
-    """Those of cells with the same problems: where one of them does not draw, canvases, and else problems."""
+    """The units of cells with the same problems: canvases where one of the cells does not draw, else problems."""
     if all(cell.recipe.sampler.traits.draws for cell in cells):
         return [[number] for number in range(cells[0].problems)]
     return _by_canvas(cells[0].task, cells[0].problems, cells[0].split)
@@ -60,7 +60,7 @@ def within(values: Sequence[float], of: Units) -> list[float]:
     return [mean([values[number] for number in unit]) for unit in of]
 
 
-def shares(row: Row) -> list[float]:
+def shares(row: CellResult) -> list[float]:
     """How many of each problem's decodes were right."""
     return _shares(row.cell, row["hits"])
 
@@ -79,7 +79,7 @@ def entropy_of(cell: Cell, values: Sequence[float]) -> Interval:
     return mean_interval(within(values, units(cell)))
 
 
-def paired(one: Row, other: Row) -> Interval:
+def paired(one: CellResult, other: CellResult) -> Interval:
     """How much more often one was right than the other on the same problems."""
     return share_difference(gaps(one, other))
 
@@ -99,19 +99,19 @@ def opening(cell: Cell, share: float) -> Interval:
     return wilson(share, openings(cell, share)).rounded(3)
 
 
-def gaps(one: Row, other: Row) -> list[float]:
+def gaps(one: CellResult, other: CellResult) -> list[float]:
     """The share of right decodes of one in each unit, less that of the other."""
     apart = [a - b for a, b in zip(shares(one), shares(other), strict=True)]
     return within(apart, units(one.cell, other.cell))
 
 
-def interval(row: Row, name: str) -> Interval:
+def interval(row: CellResult, name: str) -> Interval:
     """A number of a finished cell with its interval."""
     return stored(row[name], row[f"{name}_95"])
 
 
 def with_intervals(cell: Cell, numbers: Plain) -> Plain:
-    """What is stored of a cell, with its intervals as they are defined now, whichever version stored it.
+    """The stored numbers of a cell with their intervals as they are defined now, whichever version stored them.
 
     Shares are counted again from each problem's hits. Of H̃ versions up to 0.1 stored half a normal interval.
     """

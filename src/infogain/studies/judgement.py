@@ -8,7 +8,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import bars_across, colour, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Check, Study, accuracy_bars, all_above_zero, leaders, points
-from infogain.studies.cell import Point, Row, pick
+from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.independent import interval, paired, saved_entropy
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 
@@ -36,7 +36,7 @@ class JudgementStudy(Study):
         labels, ks = of_size(size, (("entropy", "ar"), (1,)), (every, (1,)), (every, (1, 2)))
         return method_points(labels, ["judgement"], ks, (TAU,), problems, seeds)
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [
             Table(
                 ["sampler", *NUMBERS, "verdict written at", "verdict last %"],
@@ -47,7 +47,7 @@ class JudgementStudy(Study):
             if (rows_k := pick(rows, K=k))
         ]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         k = min((row["K"] for row in rows), default=1)
         shown = pick(rows, K=k)
@@ -67,7 +67,7 @@ class JudgementStudy(Study):
         )
         right.tick_params(labelleft=False)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         named = {row["sampler"]: row for row in pick(rows, K=1)}
         greedy = [named[x] for x in ("entropy", "confidence (top-1)", "confidence (drawn)", "margin") if x in named]
         if "ar" not in named or not greedy:
@@ -91,7 +91,7 @@ class JudgementStudy(Study):
             ),
         ]
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for k in sorted({row["K"] for row in rows}):
             parts = [
@@ -103,7 +103,7 @@ class JudgementStudy(Study):
         return said
 
 
-def verdict(row: Row) -> list[str]:
+def verdict(row: CellResult) -> list[str]:
     if "verdict_at" not in row.numbers:
         return ["–", "–"]
     return [f"{row['verdict_at']:.2f}", percent(row["verdict_last"])]

@@ -11,7 +11,7 @@ from infogain.report.plots import figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.samplers import InfoGain, InfoGainBeam
 from infogain.studies.abstract_study import Check, Study
-from infogain.studies.cell import Point, Row, pick
+from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.methods import of_size
 from infogain.studies.speed import GREEDY, MIB, mib, peaked, timed
 
@@ -49,7 +49,7 @@ class MemoryStudy(Study):
             found.append(Point({"part": WIDTH, "shape": shape, "N": N, "width": width}, cell))
         return found
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         base = rows[0]["peak_bytes"]  # greedy comes first
         lines = [
             [
@@ -62,7 +62,7 @@ class MemoryStudy(Study):
         columns = ["part", "N", "width", "weights MiB", "K/V MiB", "logits MiB", "peak MiB", "over greedy %"]
         return [Table(columns, lines, title=f"{rows[0]['shape']}, block 16, batch 1, no bypass")]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         panels = figure.subplots(1, 2, sharey=True)
         counts = {**COUNTS, **({"peak, less the weights": "peak_bytes"} if peaked(rows) else {})}
         for axes, part, label in zip(panels, (CANDIDATES, WIDTH), ("N", "width"), strict=True):
@@ -75,7 +75,7 @@ class MemoryStudy(Study):
         panels[0].set_ylim(bottom=0)
         figure_legend(figure, panels[0], 3)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         sweep, beams = pick(rows, part=CANDIDATES), pick(rows, part=WIDTH)
         if len(sweep) < 2 or not beams:
             return []  # interrupted
@@ -91,7 +91,7 @@ class MemoryStudy(Study):
         ]
         return found + (peak_checks(rows[0], sweep, beams) if peaked(rows) else [])
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         first = (pick(rows, part=CANDIDATES, N=N) or rows)[0]
         kv, logits = (mib(first[name]) for name in COUNTS.values())
         said = [f"N = {first['N']}: {kv} MiB of K/V, logits {logits} MiB."]
@@ -101,7 +101,7 @@ class MemoryStudy(Study):
         return [*said, f"Peak memory is {more} % above greedy's; in the paper {MEMORY} % at N = {N}."]
 
 
-def peak_checks(greedy: Row, sweep: list[Row], beams: list[Row]) -> list[Check]:
+def peak_checks(greedy: CellResult, sweep: list[CellResult], beams: list[CellResult]) -> list[Check]:
     """Table 8, where peaks were counted."""
     n, peak = [row["N"] for row in sweep], [row["peak_bytes"] for row in sweep]
     _, each = line(n, peak)

@@ -8,7 +8,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import BLUE, ORANGE, line, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Check, Study
-from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.independent import interval, opening, openings, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 
@@ -48,7 +48,7 @@ class OneWayStudy(Study):
         labels = of_size(size, ("entropy", "info-gain"), METHODS, METHODS)
         return method_points(labels, ["oneway"], (1, 2), (TAU,), problems, seeds, keep=("path",))
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [
             Table(
                 ["sampler", "factors begun first %", "factors finished first %", "accuracy %", "H̃", "forwards"],
@@ -62,7 +62,7 @@ class OneWayStudy(Study):
             if (rows_k := pick(rows, K=k))
         ]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         ones = [row for row in pick(rows, K=1) if "factors_begun" in row.numbers]
         for i, (name, words, colour) in enumerate(
@@ -88,7 +88,7 @@ class OneWayStudy(Study):
         right.set_ylim(bottom=0)
         side_legend(right)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         named = {row["sampler"]: row for row in pick(rows, K=1) if "factors_begun" in row.numbers}
         if not {"entropy", "info-gain"} <= set(named):
             return []
@@ -101,7 +101,7 @@ class OneWayStudy(Study):
             Check("Info-Gain ends at lower H̃ than Entropy", saved.above(), cost),
         ]
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for row in pick(rows, K=1):
             if row["sampler"] in ("entropy", "info-gain", "info-gain (α 0)") and "factors_begun" in row.numbers:
@@ -120,5 +120,5 @@ def begins(claim: str, cell: Cell, share: float, paper: str) -> Check:
     return Check(claim, found.above(0.5), evidence)
 
 
-def shares(row: Row) -> list[str]:
+def shares(row: CellResult) -> list[str]:
     return [percent(row[x]) if x in row.numbers else "–" for x in ("factors_begun", "factors_finished")]

@@ -13,7 +13,7 @@ from infogain.report.plots import BLUE, GREY, ORANGE, nth, tidy
 from infogain.report.tables import Table
 from infogain.samplers import InfoGain
 from infogain.studies.abstract_study import Check, Study
-from infogain.studies.cell import Point, Row, pick
+from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.methods import SEEDS, TAU, method_cell, of_size
 from infogain.studies.speed import BLOCK, EVERY, GREEDY, timed
 from infogain.zoo.tasks import TASKS
@@ -70,7 +70,7 @@ class OverheadStudy(Study):
             found.append(Point({"part": BYPASS, "task": task, "K": k}, cell))
         return found
 
-    def follow(self, size: str, rows: list[Row]) -> list[Point]:  # noqa: ARG002  # what came first has its size
+    def follow(self, size: str, rows: list[CellResult]) -> list[Point]:  # noqa: ARG002  # what came first has its size
         """Info-Gain at the bypass rate that was found, on shapes with random weights."""
         found = []
         for row in pick(rows, part=OFF):
@@ -80,10 +80,10 @@ class OverheadStudy(Study):
                 found.append(Point({"part": AT_RATE, "shape": row["shape"], "K": row["K"], "rate": rate}, cell))
         return found
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [over_greedy(rows), *(model_table(rows, shape) for shape in shapes_of(rows))]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         groups = [(shape, k) for shape in shapes_of(rows) for k in KS]
         for i, (part, colour) in enumerate(((GREEDY_PART, GREY), (AT_RATE, BLUE), (OFF, ORANGE))):
@@ -103,7 +103,7 @@ class OverheadStudy(Study):
         right.set_ylim(bottom=0)
         tidy(right, xlabel="candidates N, no bypass", ylabel="ms")
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
         for shape in shapes_of(rows):
             sweep = pick(rows, part=SWEEP, shape=shape)
@@ -118,7 +118,7 @@ class OverheadStudy(Study):
                         found.append(Check(claim, 100 * more <= wanted + spread, f"{100 * more:+.1f} %"))
         return found
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for shape in shapes_of(rows):
             for k in KS:
@@ -133,41 +133,41 @@ class OverheadStudy(Study):
         return [*said, f"Bypass rate of the trained model at γ = .8, mean of its tasks: {known}."] if known else said
 
 
-def shapes_of(rows: list[Row]) -> list[str]:
-    """Those with a sweep over N that a line can be fitted to."""
+def shapes_of(rows: list[CellResult]) -> list[str]:
+    """The shapes that have a sweep over N which a line can be fitted to."""
     found = [row["shape"] for row in pick(rows, part=SWEEP)]
     return [shape for shape in dict.fromkeys(found) if found.count(shape) > 1]
 
 
-def bypass_rate(rows: list[Row], k: int) -> float | None:
+def bypass_rate(rows: list[CellResult], k: int) -> float | None:
     """Mean of the tasks; None where none was counted, as for a checkpoint asked in chat."""
     found = [row["bypassed"] for row in pick(rows, part=BYPASS, K=k) if "bypassed" in row.numbers]
     return round(mean(found), 3) if found else None
 
 
-def one(rows: list[Row], part: str, shape: str, k: int) -> Row | None:
+def one(rows: list[CellResult], part: str, shape: str, k: int) -> CellResult | None:
     return next(iter(pick(rows, part=part, shape=shape, K=k)), None)
 
 
-def ms_per_token(rows: list[Row], part: str, shape: str, k: int) -> float | None:
-    """Of whole decodes. A block is opened by the same work, whatever the sampler: it counts as long as greedy's."""
+def ms_per_token(rows: list[CellResult], part: str, shape: str, k: int) -> float | None:
+    """Milliseconds per token of whole decodes. Block openings, the same work for all, count as greedy's."""
     own, greedy = one(rows, part, shape, k), one(rows, GREEDY_PART, shape, k)
     return own["ms_per_token"] - (own["opening_ms"] - greedy["opening_ms"]) / BLOCK if own and greedy else None
 
 
-def overhead(rows: list[Row], part: str, shape: str, k: int) -> float | None:
+def overhead(rows: list[CellResult], part: str, shape: str, k: int) -> float | None:
     """Time over greedy's, less one."""
     own, greedy = (ms_per_token(rows, each, shape, k) for each in (part, GREEDY_PART))
     return own / greedy - 1 if own is not None and greedy else None
 
 
-def extra(sweep: list[Row]) -> float:
+def extra(sweep: list[CellResult]) -> float:
     """ε of Eq. 27 at the largest N, as a share of (N − 1) T_f."""
     first, last = sweep[0], sweep[-1]
     return float((last["ms_per_step"] / first["ms_per_step"] - 1) / (last["N"] - 1))
 
 
-def over_greedy(rows: list[Row]) -> Table:
+def over_greedy(rows: list[CellResult]) -> Table:
     lines = []
     for shape, k, part in product(shapes_of(rows), KS, (GREEDY_PART, AT_RATE, OFF)):
         row, more = one(rows, part, shape, k), overhead(rows, part, shape, k)
@@ -181,7 +181,7 @@ def over_greedy(rows: list[Row]) -> Table:
     return Table(columns, lines, title=title)
 
 
-def model_table(rows: list[Row], shape: str) -> Table:
+def model_table(rows: list[CellResult], shape: str) -> Table:
     """Eq. 26–28: the cost model, its constants fitted to the steps' times by N."""
     sweep = pick(rows, part=SWEEP, shape=shape)
     n, ms = [row["N"] for row in sweep], [row["ms_per_step"] for row in sweep]

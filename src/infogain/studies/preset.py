@@ -10,7 +10,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study, points
-from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
 from infogain.studies.samplers import average, by_task, difference
 from infogain.zoo.tasks import TASKS
@@ -54,7 +54,7 @@ class PresetStudy(Study):
             for cell in [Cell(task, setting_recipe(setting, k), count, (0,), "validation")]
         ]
 
-    def follow(self, size: str, rows: list[Row]) -> list[Point]:
+    def follow(self, size: str, rows: list[CellResult]) -> list[Point]:
         best = dict(zip(NAMES, choose(rows), strict=True))
         problems, seeds = of_size(size, (2, 1), (25, 1), (500, 5))
         tasks = of_size(size, ["sudoku"], ["countdown", "oneway"], list(TASKS))
@@ -69,10 +69,10 @@ class PresetStudy(Study):
                 points.append(Point({"stage": "test", "task": task, "K": k, "sampler": name, **best}, cell))
         return points
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [*test_tables(rows), leaders(rows)]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         tried = means(rows)
         best = choose(rows)
@@ -90,7 +90,7 @@ class PresetStudy(Study):
         tidy(right, xlabel="gain_power α", title=f"certainty φ (τ_pos = {best[0]:g})")
         side_legend(right)
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         tried, best = means(rows), choose(rows)
         said = [
             f"Chosen on validation problems: τ_pos = {best[0]:g}, φ = {best[1]}, gain_power = {best[2]:g} "
@@ -114,7 +114,7 @@ def setting_recipe(setting: Setting, k: int) -> Any:
     return recipe({"name": "info-gain", "phi": phi, "gain_power": alpha}, k, TAU, tau_pos)
 
 
-def means(rows: list[Row]) -> dict[Setting, float]:
+def means(rows: list[CellResult]) -> dict[Setting, float]:
     """Mean accuracy of each setting on the validation split, all tasks and both K alike."""
     found: dict[Setting, list[float]] = {}
     for row in pick(rows, stage="validation"):
@@ -122,14 +122,14 @@ def means(rows: list[Row]) -> dict[Setting, float]:
     return {setting: mean(values) for setting, values in found.items()}
 
 
-def choose(rows: list[Row]) -> Setting:
+def choose(rows: list[CellResult]) -> Setting:
     """The most accurate setting; of equals the one nearest to the paper's."""
     tried = means(rows)
     near = {setting: sum(a == b for a, b in zip(setting, PAPER, strict=True)) for setting in tried}
     return max(tried, key=lambda setting: (tried[setting], near[setting]))
 
 
-def leaders(rows: list[Row]) -> Table:
+def leaders(rows: list[CellResult]) -> Table:
     tried = means(rows)
     best = sorted(tried, key=lambda setting: -tried[setting])[:10]
     shown = [*best, *([PAPER] if PAPER in tried and PAPER not in best else [])]
@@ -137,7 +137,7 @@ def leaders(rows: list[Row]) -> Table:
     return Table([*NAMES, "accuracy %"], lines, title="The best settings on validation problems")
 
 
-def test_tables(rows: list[Row]) -> list[Table]:
+def test_tables(rows: list[CellResult]) -> list[Table]:
     own = pick(rows, stage="test")
     ks = sorted({row["K"] for row in own})
     return [by_task(f"Accuracy % on test problems, K = {k}", pick(own, K=k)) for k in ks]

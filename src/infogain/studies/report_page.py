@@ -55,7 +55,7 @@ def save_report(folder: Path) -> Path:
         else None
     )
     if played and played["rows"]:
-        sections.append(viewer_section(trace_pair.words(played), trace_pair.viewer(played)))
+        sections.append(viewer_section(trace_pair.explanation(played), trace_pair.viewer(played)))
     made = [*provenances(records), *(trace_pair.provenances(played) if played else [])]
     path = folder / FILE
     path.write_text(page("Studies of samplers", about(records), sections, made), encoding="utf-8")

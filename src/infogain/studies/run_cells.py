@@ -12,7 +12,7 @@ import torch
 
 from infogain.options import Plain
 from infogain.studies.abstract_study import Study
-from infogain.studies.cell import Cell, Point, Row
+from infogain.studies.cell import Cell, CellResult, Point
 from infogain.studies.decoding import run_cell
 from infogain.studies.independent import with_intervals
 from infogain.studies.store import Store
@@ -29,11 +29,11 @@ def missing(points: Sequence[Point], subject: Subject, store: Store) -> Todo:
     return {key: cell for key, cell in keyed.items() if key not in store}
 
 
-def finished(points: Sequence[Point], subject: Subject, store: Store) -> list[Row]:
+def finished(points: Sequence[Point], subject: Subject, store: Store) -> list[CellResult]:
     """The rows of a study that are there."""
     keyed = [(point, point.cell.key(subject.fingerprint)) for point in points]
     return [
-        Row(point.labels, point.cell, with_intervals(point.cell, store.numbers(key)))
+        CellResult(point.labels, point.cell, with_intervals(point.cell, store.numbers(key)))
         for point, key in keyed
         if key in store
     ]
@@ -47,7 +47,7 @@ def run_study(
     report: Report,
     workers: int = 1,
     deadline: float | None = None,
-) -> list[Row]:
+) -> list[CellResult]:
     """Do what is missing, then what follows from it; returns all rows there are."""
     first = study.points(size)
     do(missing(first, subject, store), subject, store, report, workers, deadline)

@@ -11,7 +11,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import BLUE, RED, error_bars, figure_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy, all_above_zero, points
-from infogain.studies.cell import Point, Row, pick
+from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.independent import gaps, interval, saved_entropy, share_difference
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
 from infogain.zoo.tasks import TASKS
@@ -39,10 +39,10 @@ class SamplersStudy(Study):
         found = [method_points(list(METHODS), tasks, ks, [tau], problems, seeds) for tau in taus]
         return [point for points in found for point in points]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [table(rows, k, tau) for k, tau in settings(rows)]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         ks = sorted({k for k, _ in settings(rows)})
         panels = figure.subplots(1, len(ks), sharey=True, squeeze=False)[0]
         labels = list(METHODS)
@@ -61,7 +61,7 @@ class SamplersStudy(Study):
         panels[0].set_ylim(len(labels) - 0.5, -0.5)
         figure_legend(figure, panels[0], 2)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
         for k, tau in settings(rows):
             own = pick(rows, K=k, τ_token=tau)
@@ -69,16 +69,16 @@ class SamplersStudy(Study):
                 found += claims(own, f"K = {k}, τ_token = {tau:g}")
         return found
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         found = [sentence(pick(rows, K=k, τ_token=tau), f"K = {k}, τ_token = {tau:g}") for k, tau in settings(rows)]
         return [said for said in found if said]
 
 
-def settings(rows: list[Row]) -> list[tuple[int, float]]:
+def settings(rows: list[CellResult]) -> list[tuple[int, float]]:
     return sorted({(row["K"], row["τ_token"]) for row in rows}, key=lambda s: (-s[1], -s[0]))
 
 
-def claims(own: list[Row], at: str) -> list[Check]:
+def claims(own: list[CellResult], at: str) -> list[Check]:
     """Info-Gain against all others at one setting."""
     others = [label for label in METHODS if not label.startswith("info-gain")]
     leads = {label: difference(own, "info-gain", label) for label in others}
@@ -102,7 +102,7 @@ def nearest(leads: Mapping[str, Interval]) -> str:
     return min(leads, key=lambda label: leads[label].value)
 
 
-def sentence(own: list[Row], at: str) -> str | None:
+def sentence(own: list[CellResult], at: str) -> str | None:
     """Info-Gain beside the best greedy baseline and LookUM; none where they are not finished."""
     gain, cost = average(own, "info-gain"), average(own, "info-gain", "entropy")
     greedy = {label: found for label in GREEDY if (found := average(own, label))}
@@ -120,19 +120,19 @@ def sentence(own: list[Row], at: str) -> str | None:
     )
 
 
-def telling(rows: list[Row]) -> list[str]:
+def telling(rows: list[CellResult]) -> list[str]:
     """Tasks that count in an average: those of which every sampler has more than one independent decode."""
     single = {row["task"] for row in rows if row["independent"] < 2}
     return [task for task in TASKS if task not in single and pick(rows, task=task)]
 
 
-def without(rows: list[Row]) -> str:
-    """What an average leaves out, to be said beside it."""
+def without(rows: list[CellResult]) -> str:
+    """A remark on the tasks that an average leaves out; empty where it has all."""
     single = [task for task in TASKS if pick(rows, task=task) and task not in telling(rows)]
     return f"; averages without {', '.join(single)}, where samplers that do not draw have one decode" if single else ""
 
 
-def average(rows: list[Row], sampler: str, name: str = "accuracy") -> Interval | None:
+def average(rows: list[CellResult], sampler: str, name: str = "accuracy") -> Interval | None:
     """The mean over the tasks; nothing unless every task is there."""
     own = [row for row in pick(rows, sampler=sampler) if row["task"] in telling(rows)]
     if not own or len(own) < len(telling(rows)):
@@ -140,17 +140,17 @@ def average(rows: list[Row], sampler: str, name: str = "accuracy") -> Interval |
     return intervals.average([interval(row, name) for row in own])
 
 
-def difference(rows: list[Row], one: str, other: str) -> Interval:
+def difference(rows: list[CellResult], one: str, other: str) -> Interval:
     """How much more often one is right, problem by problem, on average over the tasks."""
     pairs = [[pick(rows, sampler=name, task=task) for name in (one, other)] for task in telling(rows)]
     return share_difference(*(gaps(a[0], b[0]) for a, b in pairs if a and b))
 
 
-def table(rows: list[Row], k: int, tau: float) -> Table:
+def table(rows: list[CellResult], k: int, tau: float) -> Table:
     return by_task(f"Accuracy %, K = {k}, τ_token = {tau:g}", pick(rows, K=k, τ_token=tau))
 
 
-def by_task(title: str, own: list[Row]) -> Table:
+def by_task(title: str, own: list[CellResult]) -> Table:
     """A line per sampler, a column per task, and what they come to on average."""
     tasks = [task for task in TASKS if pick(own, task=task)]
     lines = []

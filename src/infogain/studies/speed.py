@@ -7,7 +7,7 @@ from infogain.bench import Case
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.samplers import Entropy, InfoGain, Sampler
-from infogain.studies.cell import Cell, Row
+from infogain.studies.cell import Cell, CellResult
 from infogain.studies.subject import Subject
 
 SHAPE = "shape"
@@ -39,6 +39,6 @@ def mib(count: float | None) -> str:
     return "–" if count is None else f"{count / MIB:,.2f}"
 
 
-def peaked(rows: list[Row]) -> bool:
+def peaked(rows: list[CellResult]) -> bool:
     """Whether peak memory was counted: on a GPU."""
     return all(row["peak_bytes"] is not None for row in rows)

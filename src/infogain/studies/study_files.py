@@ -1,4 +1,4 @@
-"""What a study leaves in a folder: NAME.json with everything, NAME.csv, and its figure as PNG and SVG."""
+"""The files of a study: NAME.json with everything, NAME.csv, and its figure as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infogain.report import plots
 from infogain.report.numbers import six_digits
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study
-from infogain.studies.cell import Row
+from infogain.studies.cell import CellResult
 from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
@@ -22,7 +22,7 @@ SIGNED = ("model", "cache", "dtype", "device", "infogain")  # first columns of a
 LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance")
 
 
-def save(study: Study, rows: list[Row], size: str, subject: Subject, folder: Path) -> list[Path]:
+def save(study: Study, rows: list[CellResult], size: str, subject: Subject, folder: Path) -> list[Path]:
     record = describe(study, rows, size, subject)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{study.name}.json", folder / f"{study.name}.csv"]
@@ -31,7 +31,7 @@ def save(study: Study, rows: list[Row], size: str, subject: Subject, folder: Pat
     return paths + draw(study, rows, folder)
 
 
-def describe(study: Study, rows: list[Row], size: str, subject: Subject) -> Plain:
+def describe(study: Study, rows: list[CellResult], size: str, subject: Subject) -> Plain:
     """Numbers with recipes, and all that was made of them."""
     return {
         "study": study.name,
@@ -58,7 +58,7 @@ def _table(table: Table) -> Plain:
     return {name: getattr(table, name) for name in ("title", "columns", "rows", "bold", "words")}
 
 
-def provenances(rows: list[Row]) -> list[Plain]:
+def provenances(rows: list[CellResult]) -> list[Plain]:
     """The models that decoded these rows and how they ran, each once. Cells of before it was kept do not say."""
     found = {json.dumps(row.numbers["provenance"], sort_keys=True) for row in rows if "provenance" in row.numbers}
     return [json.loads(text) for text in sorted(found)]
@@ -76,7 +76,7 @@ def as_text(record: Plain) -> str:
     return head.removesuffix("[]\n}") + f"[\n{lines}\n ]\n}}\n"
 
 
-def save_csv(rows: list[Row], path: Path) -> None:
+def save_csv(rows: list[CellResult], path: Path) -> None:
     labels = list(dict.fromkeys(name for row in rows for name in row.labels))
     numbers = [n for n in dict.fromkeys([*SIGNED, *(name for row in rows for name in row.numbers)]) if n not in LONG]
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -88,7 +88,7 @@ def save_csv(rows: list[Row], path: Path) -> None:
             writer.writerow([*(row.labels.get(name, "") for name in labels), recipe, *values])
 
 
-def _signature(row: Row) -> Plain:
+def _signature(row: CellResult) -> Plain:
     """The model a row is of and how that ran; nothing of a cell of before it was kept, or of no model."""
     about = row.numbers.get("provenance", {})
     return {**about, **about.get("versions", {})}
@@ -99,7 +99,7 @@ def _cell(value: Any) -> Any:
     return " to ".join(f"{x:.6g}" for x in value) if isinstance(value, list) else six_digits(value)
 
 
-def draw(study: Study, rows: list[Row], folder: Path) -> list[Path]:
+def draw(study: Study, rows: list[CellResult], folder: Path) -> list[Path]:
     """The figure; nothing where matplotlib is not installed or nothing is to be drawn."""
     paths = [folder / f"{study.name}.{ending}" for ending in FORMATS]
     return plots.draw(paths, study.figure_size, lambda figure: study.draw(figure, rows)) if rows else []

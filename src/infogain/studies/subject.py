@@ -1,4 +1,4 @@
-"""What a study is run on: a model folder, known by the bytes of its files and loaded when first decoded."""
+"""The subject of a study: a model folder, known by the bytes of its files and loaded when it first decodes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from infogain.text.text_model import TextModel
 
 
 class Subject:
+    """A model that cells are decoded with."""
+
     def __init__(self, name: str | Path, device: str | torch.device | None = None) -> None:
         self.name, self.folder, self.device = str(name), find_checkpoint(name), as_device(device)
 
     @property
     def is_zoo(self) -> bool:
-        """Written in the zoo's alphabet: decodes canvases. Others are asked in chat."""
+        """Whether it is written in the zoo's alphabet and decodes canvases; other models are asked in chat."""
         return (self.folder / ALPHABET_FILE).is_file()
 
     @cached_property
@@ -34,7 +36,7 @@ class Subject:
 
     @property
     def described(self) -> Plain:
-        """What a record says of it."""
+        """Name and fingerprint, as records have them."""
         return {"name": self.folder.name, "fingerprint": self.fingerprint}
 
     @property
@@ -45,7 +47,7 @@ class Subject:
 
     @cached_property
     def bench(self) -> Bench:
-        """For cells that are timed on a shape of their own."""
+        """The bench that times cells on shapes of their own."""
         return Bench(self.device)
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.report.plots import tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, all_above_zero, listing
-from infogain.studies.cell import FIGURE, Cell, Point, Row, pick
+from infogain.studies.cell import FIGURE, Cell, CellResult, Point, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import METHODS, of_size, recipe
 
@@ -45,10 +45,10 @@ class TemperatureStudy(Study):
             for cell in [Cell("arithmetic", recipe(METHODS[label], k, token, pos), problems, (0,), FIGURE)]
         ]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [listing("The 100 arithmetic problems", rows, ["H̃", "accuracy %"])]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         labels = list(dict.fromkeys(row["sampler"] for row in rows))
         positions, tokens = (sorted({row[name] for row in rows}) for name in ("τ_pos", "τ_token"))
         top, low = (edge(row["entropy"] for row in rows) for edge in (max, min))
@@ -68,7 +68,7 @@ class TemperatureStudy(Study):
         panels[0].set_ylabel("τ_pos", labelpad=10)
         figure.colorbar(image, ax=panels, label=r"mean $\tilde{H}$ (nats)")
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         labels = {row["sampler"] for row in rows}
         top = {label: max(interval(row, "entropy") for row in pick(rows, sampler=label)) for label in labels}
         gain = top.pop("info-gain", None)
@@ -79,7 +79,7 @@ class TemperatureStudy(Study):
         evidence = f"at most {gain.value:.2f}; best other {top[low].value:.2f} ({low}), {saved[low].show(2)} less"
         return [Check("Info-Gain's H̃ rises least over the temperatures", all_above_zero(saved.values()), evidence)]
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for label in dict.fromkeys(row["sampler"] for row in rows):
             found = [row["entropy"] for row in pick(rows, sampler=label)]
@@ -87,6 +87,6 @@ class TemperatureStudy(Study):
         return said
 
 
-def value(rows: list[Row], label: str, pos: float, token: float) -> float:
+def value(rows: list[CellResult], label: str, pos: float, token: float) -> float:
     found = pick(rows, sampler=label, τ_pos=pos, τ_token=token)
     return float(found[0]["entropy"]) if found else float("nan")

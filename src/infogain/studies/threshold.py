@@ -9,7 +9,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Check, Study, listing
-from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.independent import interval
 from infogain.studies.methods import SEEDS, of_size, recipe
 
@@ -48,11 +48,11 @@ class ThresholdStudy(Study):
             for gamma in gammas
         ]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         numbers = ["accuracy %", "H̃", "forwards", "token-forwards", "bypassed %", "seconds"]
         return [listing(f"K = {K}, N = 8", rows, numbers)]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         panels = figure.subplots(1, len(PANELS))
         for axes, (name, (words, shared)) in zip(panels, PANELS.items(), strict=True):
             for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
@@ -66,7 +66,7 @@ class ThresholdStudy(Study):
                 axes.set_ylim(bottom=0)
         figure_legend(figure, panels[0], 4)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
         for task in dict.fromkeys(row["task"] for row in rows):
             off, on = pick(rows, task=task, γ=1.0), pick(rows, task=task, γ=0.8)
@@ -78,7 +78,7 @@ class ThresholdStudy(Study):
                 found.append(Check(f"γ = .8 keeps H̃ within 10 % for less than half: {task}", holds, evidence))
         return found
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for task in dict.fromkeys(row["task"] for row in rows):
             off, on = pick(rows, task=task, γ=1.0), pick(rows, task=task, γ=0.8)

@@ -9,7 +9,7 @@ from pathlib import Path
 from infogain import view
 from infogain.loop.trace import Trace
 from infogain.options import Plain
-from infogain.studies.cell import Cell, Point, Row
+from infogain.studies.cell import Cell, CellResult, Point
 from infogain.studies.methods import METHODS, recipe
 
 FILE = "duel.json"
@@ -23,13 +23,13 @@ def points() -> list[Point]:
     return [Point({"sampler": label}, cell) for label, cell in cells.items()]
 
 
-def save(rows: list[Row], folder: Path) -> Plain:
+def save(rows: list[CellResult], folder: Path) -> Plain:
     record = {"task": TASK, "K": K, "rows": [row.plain() for row in rows if "trace" in row.numbers]}
     (folder / FILE).write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
     return record
 
 
-def words(record: Plain) -> str:
+def explanation(record: Plain) -> str:
     return (
         f"The first {record['task']} problem of the test split, K = {record['K']}. Cells are coloured by entropy; "
         "the slider or the arrow keys step through both decodes."

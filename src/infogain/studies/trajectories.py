@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from infogain.report.plots import figure_legend, line, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, listing
-from infogain.studies.cell import FIGURE, Point, Row, pick
+from infogain.studies.cell import FIGURE, CellResult, Point, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 
@@ -33,12 +33,12 @@ class TrajectoriesStudy(Study):
         labels, ks = of_size(size, (("entropy", "info-gain"), (2,)), (LABELS, (2,)), (LABELS, (1, 2)))
         return method_points(labels, ["arithmetic"], ks, (TAU,), problems, seeds, split=FIGURE, keep=("path",))
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         return [
             listing("The 100 arithmetic problems", rows, ["accuracy %", "sound %", "H̃", "forwards"], ["K", "sampler"])
         ]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         ks = sorted({row["K"] for row in rows})
         for axes, k in zip(figure.subplots(1, len(ks), sharey=True, squeeze=False)[0], ks, strict=True):
             for row in pick(rows, K=k):
@@ -48,7 +48,7 @@ class TrajectoriesStudy(Study):
         figure.axes[0].set_ylim(bottom=0)
         figure_legend(figure, figure.axes[0])
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
         for k in sorted({row["K"] for row in rows}):
             ends = {row["sampler"]: interval(row, "entropy") for row in pick(rows, K=k)}
@@ -59,7 +59,7 @@ class TrajectoriesStudy(Study):
                 found.append(Check(f"Info-Gain's H̃ ends below Entropy's, K = {k}", saved.above(), evidence))
         return found
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for k in sorted({row["K"] for row in rows}):
             ends = {row["sampler"]: row for row in pick(rows, K=k)}

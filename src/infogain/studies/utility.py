@@ -8,7 +8,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study
-from infogain.studies.cell import Cell, Point, Row, pick
+from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.cell_observer import LEVELS
 from infogain.studies.methods import TAU, of_size, recipe
 from infogain.zoo.tasks import TASKS
@@ -51,7 +51,7 @@ class UtilityStudy(Study):
             if task != "arithmetic"  # 64 columns of 55 tokens each: dear, and no other matter
         ]
 
-    def tables(self, rows: list[Row]) -> list[Table]:
+    def tables(self, rows: list[CellResult]) -> list[Table]:
         taken = [
             [
                 row["problems"],
@@ -89,7 +89,7 @@ class UtilityStudy(Study):
             ),
         ]
 
-    def draw(self, figure: Figure, rows: list[Row]) -> None:
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         taken = [row for row in pick(rows, part=DECODES, γ=0.8) if "scores" in row.numbers]
         for i, row in enumerate(taken):
@@ -111,7 +111,7 @@ class UtilityStudy(Study):
         )
         side_legend(right)
 
-    def checks(self, rows: list[Row]) -> list[Check]:
+    def checks(self, rows: list[CellResult]) -> list[Check]:
         taken = [
             (row, row["scores"]["quantiles"][5]) for row in pick(rows, part=DECODES, γ=0.8) if "scores" in row.numbers
         ]
@@ -125,7 +125,7 @@ class UtilityStudy(Study):
                 found.append(Check(f"Proposition 1: {row['problems']}", row["above_zero"] == 0, evidence))
         return found
 
-    def summary(self, rows: list[Row]) -> list[str]:
+    def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for row in pick(rows, part=DECODES, γ=0.8):
             if s := row.numbers.get("scores"):

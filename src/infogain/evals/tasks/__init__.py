@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infogain.errors import UnknownName
 from infogain.evals.code import CodeTask
-from infogain.evals.task import Task
+from infogain.evals.task import EvalTask
 from infogain.evals.tasks.countdown import Countdown
 from infogain.evals.tasks.gsm8k import GSM8K
 from infogain.evals.tasks.humaneval import HumanEval
@@ -14,10 +14,10 @@ from infogain.evals.tasks.sudoku import Sudoku
 from infogain.evals.tasks.zoo import ZooTask
 from infogain.zoo.tasks import TASKS as ZOO
 
-TASKS: dict[str, Task] = {}
+TASKS: dict[str, EvalTask] = {}
 
 
-def register(task: Task) -> Task:
+def register(task: EvalTask) -> EvalTask:
     if task.name in TASKS:
         raise ValueError(f"task {task.name!r} is registered twice")
     TASKS[task.name] = task
@@ -36,7 +36,7 @@ for _task in (
     register(_task)
 
 
-def load_task(name: str, unsafe: bool = False) -> Task:
+def load_task(name: str, unsafe: bool = False) -> EvalTask:
     """Unsafe: where the sandbox is refused, programs run with all rights of the caller."""
     if name not in TASKS:
         raise UnknownName("task", name, TASKS)

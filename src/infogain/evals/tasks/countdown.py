@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from infogain.evals.source import Record
-from infogain.evals.task import Item, Score, Shot, Task
+from infogain.evals.task import EvalTask, Item, ItemScore, Shot
 from infogain.zoo.tasks.countdown import combine, last_steps, reaches
 
 DRAWN = 1000  # problems, where no file is given
@@ -20,7 +20,7 @@ LARGEST, TARGETS = 100, range(10, 101)
 RULE = "Use each of the first {count} numbers once, with + - * /, in steps that reach the last number."
 
 
-class Countdown(Task):
+class Countdown(EvalTask):
     """Right where each step is true and spends numbers that are there, and the target is all that is left."""
 
     shots = 3
@@ -56,7 +56,7 @@ class Countdown(Task):
         return draw(self.count, EXAMPLES, "examples")
 
     def tells(self, shot: Shot, item: Item) -> bool:
-        """The same numbers in another order are the same problem."""
+        """Does the example give the item away? It does with the same numbers, in whatever order."""
         return sorted(shot.question.split(",")) == sorted(item.question.split(","))
 
     def chat(self, question: str) -> str:
@@ -65,11 +65,11 @@ class Countdown(Task):
     def lead(self, question: str) -> str:
         return f"{RULE.format(count=self.count)}\nInput: {question}\nOutput: "
 
-    def score(self, item: Item, text: str) -> Score:
+    def score(self, item: Item, text: str) -> ItemScore:
         *numbers, target = map(int, item.question.split(","))
         steps = last_steps(text, self.count - 1)
         answer = ",".join(f"{a}{sign}{b}={c}" for a, sign, b, c in steps)
-        return Score(reaches(numbers, target, steps), answer or None)
+        return ItemScore(reaches(numbers, target, steps), answer or None)
 
 
 def draw(count: int, problems: int, purpose: str) -> list[Shot]:

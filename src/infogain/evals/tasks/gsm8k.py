@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infogain.evals.answers import boxed
+from infogain.evals.math_process import compare
 from infogain.evals.quantities import is_mixed, last_number, only_number, unit_asked, value
-from infogain.evals.referee import compare
 from infogain.evals.source import Hub, Record
-from infogain.evals.task import Item, Score, Shot, Task
+from infogain.evals.task import EvalTask, Item, ItemScore, Shot
 
 ASK = "Please reason step by step, and put your final answer within \\boxed{}."
 EXAMPLES = (
@@ -35,7 +35,7 @@ EXAMPLES = (
 )
 
 
-class GSM8K(Task):
+class GSM8K(EvalTask):
     """Scored by the last box, or else what follows the last ####, or else the last number."""
 
     name = "gsm8k"
@@ -56,13 +56,13 @@ class GSM8K(Task):
     def lead(self, question: str) -> str:
         return f"Question: {question}\n{ASK}\nAnswer: "
 
-    def score(self, item: Item, text: str) -> Score:
+    def score(self, item: Item, text: str) -> ItemScore:
         short = boxed(text) or after_mark(text)
         unit = unit_asked(item.question)
         number = last_number(text, unit) if short is None else only_number(short, unit)
         if number is not None:
-            return Score(value(number) == value(item.gold), number)
-        return Score(False, short) if short is None or is_mixed(short) else Score(*compare(item.gold, short))
+            return ItemScore(value(number) == value(item.gold), number)
+        return ItemScore(False, short) if short is None or is_mixed(short) else ItemScore(*compare(item.gold, short))
 
 
 def after_mark(text: str) -> str | None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infogain.evals.code import CodeTask, taken
-from infogain.evals.pieces import read_program
+from infogain.evals.code import CodeTask, import_line
+from infogain.evals.snippets import read_program
 from infogain.evals.source import Hub, Record
 from infogain.evals.task import Item, Shot
 
@@ -68,6 +68,6 @@ class HumanEval(CodeTask):
         return read_program(text, item.extra["entry_point"], before=item.question)
 
     def tests(self, item: Item) -> str:
-        """After the prompt, whose helpers the program could otherwise redefine to please the tests that use them."""
+        """The tests, after the prompt, which defines its helpers again: a program could have changed them to please."""
         name = item.extra["entry_point"]
-        return f"{item.question}\n    pass\n{taken(name)}{item.extra['test']}\ncheck({name})\n"
+        return f"{item.question}\n    pass\n{import_line(name)}{item.extra['test']}\ncheck({name})\n"

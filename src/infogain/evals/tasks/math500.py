@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infogain.evals.answers import last_boxes
-from infogain.evals.referee import compare
+from infogain.evals.math_process import compare
 from infogain.evals.source import Hub, Record
-from infogain.evals.task import Item, Score, Shot, Task
+from infogain.evals.task import EvalTask, Item, ItemScore, Shot
 from infogain.evals.tasks.gsm8k import ASK
 
 EXAMPLES = (
@@ -30,7 +30,7 @@ EXAMPLES = (
 )
 
 
-class Math500(Task):
+class Math500(EvalTask):
     """Scored by the last box, and those right before it, or else the last expression."""
 
     name = "math500"
@@ -52,5 +52,5 @@ class Math500(Task):
     def lead(self, question: str) -> str:
         return f"Problem: {question}\n{ASK}\nSolution: "
 
-    def score(self, item: Item, text: str) -> Score:
-        return Score(*compare(item.gold, last_boxes(text) or None, text, item.question))
+    def score(self, item: Item, text: str) -> ItemScore:
+        return ItemScore(*compare(item.gold, last_boxes(text) or None, text, item.question))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infogain.evals.code import CodeTask, taken
-from infogain.evals.pieces import read_program
+from infogain.evals.code import CodeTask, import_line
+from infogain.evals.snippets import read_program
 from infogain.evals.source import Hub, Record
 from infogain.evals.task import Item, Shot
 
@@ -60,7 +60,7 @@ class MBPP(CodeTask):
         return read_program(text, item.extra["name"])
 
     def tests(self, item: Item) -> str:
-        return taken(item.extra["name"]) + "\n".join([*item.extra["imports"], *item.extra["tests"], ""])
+        return import_line(item.extra["name"]) + "\n".join([*item.extra["imports"], *item.extra["tests"], ""])
 
 
 def item_of(record: Record) -> Item:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infogain.evals.source import Record
-from infogain.evals.task import Item, Score, Shot, Task
+from infogain.evals.task import EvalTask, Item, ItemScore, Shot
 from infogain.text.text_model import TextModel
 from infogain.zoo.characters import MASK
 from infogain.zoo.tasks.problem import fits
@@ -23,7 +23,7 @@ RULES = "In each Sudoku every row, every column and every 2x2 box holds 1, 2, 3 
 LAST = "Solution:\n"
 
 
-class Sudoku(Task):
+class Sudoku(EvalTask):
     """Right where rows, columns and boxes hold 1 to 4 and every given is kept; a puzzle may have several solutions."""
 
     name = "sudoku"
@@ -32,10 +32,12 @@ class Sudoku(Task):
     styles = ("infill",)
     shots = 5
 
-    def unfit(self, model: TextModel) -> str | None:
+    def unsupported(self, model: TextModel) -> str | None:
         encode = model.tokenizer.encode
         joined = encode("31") != encode("3") + encode("1")
-        return super().unfit(model) or ("a cell must be one token, and its tokenizer joins digits." if joined else None)
+        return super().unsupported(model) or (
+            "a cell must be one token, and its tokenizer joins digits." if joined else None
+        )
 
     def items(self, data: Path | None = None) -> tuple[str, list[Item]]:
         if data is not None:
@@ -62,9 +64,9 @@ class Sudoku(Task):
         holes = lines(item.question).replace("0", "[MASK]")
         return "\n\n".join([RULES, *solved, f"Puzzle:\n{lines(item.question)}\n{LAST}{holes}"])
 
-    def score(self, item: Item, text: str) -> Score:
+    def score(self, item: Item, text: str) -> ItemScore:
         grid = "".join(text.rpartition(LAST)[2].split())
-        return Score(fits(item.question.replace("0", MASK), grid) and is_grid(grid), grid)
+        return ItemScore(fits(item.question.replace("0", MASK), grid) and is_grid(grid), grid)
 
 
 def lines(cells: str) -> str:

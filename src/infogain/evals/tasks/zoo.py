@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from infogain.evals.source import Record
-from infogain.evals.task import Item, Score, Shot, Task
+from infogain.evals.task import EvalTask, Item, ItemScore, Shot
 from infogain.text.alphabet import Alphabet
 from infogain.text.prompts import Prompt
 from infogain.text.text_model import TextModel
@@ -19,7 +19,7 @@ from infogain.zoo.tasks.problem import is_canvas
 DRAWN = 500  # problems of the test split
 
 
-class ZooTask(Task):
+class ZooTask(EvalTask):
     one_block = True
     styles = ("infill", "chat", "plain")
 
@@ -44,27 +44,27 @@ class ZooTask(Task):
             return item.question
         return super().build(replace(item, question=self.kind.chat(problem_of(item))), shots, style)
 
-    def unfit(self, model: TextModel) -> str | None:
+    def unsupported(self, model: TextModel) -> str | None:
         return None
 
     def lead(self, question: str) -> str:
         return f"{question}\n"
 
-    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[Score]:
-        """What was asked for as a canvas is one, whatever it looks like."""
+    def scores(self, given: Sequence[tuple[Item, str]], style: str = "chat") -> list[ItemScore]:
+        """The scores of texts; one that was asked for as a canvas is read as one, whatever it looks like."""
         if style == "infill":
             return [self._score_canvas(problem_of(item), text) for item, text in given]
         return super().scores(given, style)
 
-    def score(self, item: Item, text: str) -> Score:
+    def score(self, item: Item, text: str) -> ItemScore:
         """A canvas is told by how it begins, and one with other givens is not read as a chat."""
         problem = problem_of(item)
         if is_canvas(problem, text):
             return self._score_canvas(problem, text)
-        return Score(self.kind.check_chat(problem, text), text.strip() or None)
+        return ItemScore(self.kind.check_chat(problem, text), text.strip() or None)
 
-    def _score_canvas(self, problem: Problem, text: str) -> Score:
-        return Score(self.kind.check(problem, text), problem.answer(text))
+    def _score_canvas(self, problem: Problem, text: str) -> ItemScore:
+        return ItemScore(self.kind.check(problem, text), problem.answer(text))
 
 
 def item_of(name: str, problem: Problem) -> Item:

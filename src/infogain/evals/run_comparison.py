@@ -19,7 +19,7 @@ OUTCOMES = {(0, 1): "gained", (1, 0): "lost", (1, 1): "both_right", (0, 0): "bot
 
 @dataclass(frozen=True)
 class Change:
-    """From the first run to the second: a mean difference and its 95 % interval."""
+    """Means of two runs, and their difference (second less first) with its 95 % interval."""
 
     first: float
     second: float
@@ -68,18 +68,18 @@ def check_same(first: Plain, second: Plain) -> None:
 
 
 def differences(first: Plain, second: Plain) -> list[str]:
-    """What was asked of one run and not of the other: `sampler.name: entropy → info-gain`."""
+    """Settings that differ between two runs, such as `sampler.name: entropy → info-gain`."""
     return [change.partition(".")[2] for change in changed(_asked(first), _asked(second))]
 
 
 def otherwise(about: Plain, line: Plain) -> str:
-    """In what a line was made otherwise than its run was begun; empty where it was not."""
+    """How a line was made that is not how its run was begun, such as on another device; empty where nothing differs."""
     own = line.get("provenance")
     return ", ".join(changed(about.get("provenance", {}), own)) if own else ""
 
 
 def changed(first: Plain, second: Plain) -> list[str]:
-    """Where two tables differ: `versions.torch: 2.9.0 → 2.13.0`."""
+    """Entries that differ between two tables, such as `versions.torch: 2.9.0 → 2.13.0`."""
     here, there = flat(first), flat(second)
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     return [f"{name}: {here.get(name, 'unset')} → {there.get(name, 'unset')}" for name in names]

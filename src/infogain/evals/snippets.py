@@ -15,9 +15,9 @@ from itertools import chain, takewhile
 
 from infogain.evals.statements import ALWAYS, Statement, needed, returns, statements
 
-LONGEST = 300  # lines of a piece, so that the time a text takes grows with its length alone
+LONGEST = 300  # lines of a snippet, so that the time a text takes grows with its length alone
 TRIES = 20  # cuts until a run parses: one at the mistake, one for each `if …:` or `@…` that it leaves open
-FENCE = "\n```\n"  # never parses, so it ends a piece
+FENCE = "\n```\n"  # never parses, so it ends a snippet
 INDENT = "    "
 BEGINS = re.compile(r"[ \t]*(?:(?:async|def|class|import|from)[ \t]|[@#]|try:|\w[\w., \[\]]*(?::[^=]+)?=(?!=))")
 MARKS = re.compile(
@@ -31,8 +31,8 @@ SPACES = {0: None, 0x200B: None, 0xFEFF: None, 0xA0: " ", 0x202F: " ", 0x3000: "
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Code between words.
+class Snippet:
+    """A run of lines of a text that Python can parse.
 
     inside  is it the inside of a function, which returns?
     broken  does it end before its last statement does?
@@ -44,7 +44,7 @@ class Piece:
 
     @property
     def names(self) -> frozenset[str]:
-        """What is defined here by more than a stub."""
+        """Names that it defines by more than a stub."""
         return frozenset[str]().union(*(s.binds for s in self.statements if not s.stub))
 
     @property
@@ -56,32 +56,32 @@ class Piece:
 def read_program(text: str, name: str | None, before: str = "") -> str:
     """The function `name` as the text has it, with the statements it needs; the text itself where it has no code.
 
-    Several pieces may define it: one that does not break off goes before one that does, then the longest counts, as
-    with EvalPlus, and the first of equals. In one piece the last definition counts, as in Python; stubs never do.
+    Several snippets may define it: one that does not break off goes before one that does, then the longest counts, as
+    with EvalPlus, and the first of equals. In one snippet the last definition counts, as in Python; stubs never do.
 
     before  code that the text goes on from; it may end inside the function
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the parser thinks of a model's escape sequences
-        given = pieces(before)
+        given = snippets(before)
         best = _best_reading(text, name, before)
     if not best:
         return text
     main, found = best
     asked = {name} if name in main.names else main.names | {name}
-    roots = frozenset({ALWAYS, *filter(None, asked)}).union(*(piece.names for piece in given))
+    roots = frozenset({ALWAYS, *filter(None, asked)}).union(*(snippet.names for snippet in given))
     return "\n".join(s.source for s in needed(joined(main, found), roots, name)).strip("\n")
 
 
-def _best_reading(text: str, name: str | None, before: str) -> tuple[Piece, list[Piece]] | None:
-    """The piece with the function, and all pieces, of the first reading that has it whole, or else comes nearest."""
+def _best_reading(text: str, name: str | None, before: str) -> tuple[Snippet, list[Snippet]] | None:
+    """The snippet with the function, and all snippets, of the first reading that has it whole or comes nearest."""
 
-    def rank(piece: Piece) -> tuple[bool, bool, bool]:
-        return name in piece.names, not piece.inside, not piece.broken
+    def rank(snippet: Snippet) -> tuple[bool, bool, bool]:
+        return name in snippet.names, not snippet.inside, not snippet.broken
 
     best = None
     for found in _readings(text, before):
-        main = max(found, key=lambda piece: (rank(piece), piece.length))
+        main = max(found, key=lambda snippet: (rank(snippet), snippet.length))
         if best is None or rank(main) > rank(best[0]):
             best = main, found
         if all(rank(main)):
@@ -89,16 +89,16 @@ def _best_reading(text: str, name: str | None, before: str) -> tuple[Piece, list
     return best
 
 
-def _readings(text: str, before: str) -> Iterator[list[Piece]]:
-    """The text's own pieces, beside those it makes when it, or what may be a body in it, goes on from a signature."""
-    apart = pieces(text)
+def _readings(text: str, before: str) -> Iterator[list[Snippet]]:
+    """The text's own snippets, beside those it makes when it, or what may be a body in it, goes on from a signature."""
+    apart = snippets(text)
     for version in chain([text], bodies(text)) if before else [""]:
-        if found := pieces(before + version) + apart:
+        if found := snippets(before + version) + apart:
             yield found
 
 
 def bodies(text: str) -> Iterator[str]:
-    """What stands between fences, or there behind words, indented as the body of a function."""
+    """Parts of a text that may be the body of a function, indented as one: between fences, or there behind words."""
     for part in filter(str.strip, tidy(text).split(FENCE)):
         yield INDENT + part.lstrip()  # only the first line has lost its indent
         lines = part.strip("\n").split("\n")
@@ -108,7 +108,7 @@ def bodies(text: str) -> Iterator[str]:
 
 
 def unindented(lines: Sequence[str]) -> list[str]:
-    """Without the indent of the first line that has words; what stands to the left of it is moved to the margin."""
+    """The lines without the indent of the first one that has words; what is left of it moves to the margin."""
     margin = _indent(next(filter(str.strip, lines), ""))
     return [line.removeprefix(margin) if not margin.startswith(_indent(line)) else line.lstrip() for line in lines]
 
@@ -123,9 +123,9 @@ def tidy(text: str) -> str:
     return MARKS.sub(FENCE, CONSOLE.sub("", text))
 
 
-def pieces(text: str) -> list[Piece]:
+def snippets(text: str) -> list[Snippet]:
     """All runs of lines that parse, from lines on that can begin a definition, each at its own indent."""
-    lines, found, at = tidy(text).split("\n"), list[Piece](), 0
+    lines, found, at = tidy(text).split("\n"), list[Snippet](), 0
     while at < len(lines):
         if not BEGINS.match(lines[at]):
             at += 1
@@ -157,24 +157,24 @@ def parsed(lines: Sequence[str]) -> tuple[int, int]:
     return 0, before
 
 
-def _cut(lines: Sequence[str], broken: bool) -> list[Piece]:
-    """One piece, or two where the last statement breaks off, as a repetition does that is the beginning of another."""
+def _cut(lines: Sequence[str], broken: bool) -> list[Snippet]:
+    """One snippet, or two where the last statement breaks off or only begins to repeat another."""
     tree = ast.parse("\n".join(lines))
     found = statements(lines, tree.body)
     sources = [s.source.strip() for s in found]
     repeats = any(source.startswith(sources[-1]) for source in sources[:-1])
     end = len(found) - (broken or repeats)
-    parts = Piece(found[:end], returns(tree), broken=False), Piece(found[end:], returns(tree), broken=True)
+    parts = Snippet(found[:end], returns(tree), broken=False), Snippet(found[end:], returns(tree), broken=True)
     return [part for part in parts if part.statements]
 
 
-def joined(main: Piece, found: Iterable[Piece]) -> list[Statement]:
-    """What other pieces import, and define and it does not; then the piece itself; no stubs of what is defined.
+def joined(main: Snippet, found: Iterable[Snippet]) -> list[Statement]:
+    """One program of a snippet and what others add: their imports, and what they define and it does not. No stubs.
 
-    Others do nothing to what the piece has, for it is not there yet when they run.
+    Others do nothing to what the snippet has, for it is not there yet when they run.
     """
     bound = frozenset[str]().union(*(s.binds for s in main.statements))
-    others = dict.fromkeys(s for piece in found if piece != main for s in piece.statements)
+    others = dict.fromkeys(s for snippet in found if snippet != main for s in snippet.statements)
     more = [s for s in others if s.imports or not (s.binds & main.names or s.mentions & bound)]
     program = [*more, *main.statements]
     defined = frozenset[str]().union(*(s.binds for s in program if not s.stub))

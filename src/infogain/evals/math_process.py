@@ -33,13 +33,13 @@ def compare(gold: str, answer: str | None, text: str = "", question: str = "") -
     if answer is not None and len(answer) > LONGEST:
         return MathVerdict(False, answer, f"an answer has at most {LONGEST} characters; this one has {len(answer)}")
     request = {"gold": gold, "answer": answer, "text": text[-LONGEST:], "question": question, "seconds": PATIENCE}
-    reply = REFEREE.ask(json.dumps(request))
+    reply = MATH_PROCESS.ask(json.dumps(request))
     if reply is None:
         return MathVerdict(False, answer, f"comparing it takes more than {PATIENCE} s of CPU, or too much memory")
     return MathVerdict(*json.loads(reply))
 
 
-class Referee:
+class MathProcess:
     """A worker that is started when first asked, and again after a comparison that was too much for it."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ def _start() -> subprocess.Popen[str]:
     return worker
 
 
-REFEREE = Referee()
-atexit.register(REFEREE.close)
+MATH_PROCESS = MathProcess()
+atexit.register(MATH_PROCESS.close)
 if hasattr(os, "register_at_fork"):  # Unix; elsewhere runs can be read
-    os.register_at_fork(after_in_child=REFEREE.forget)
+    os.register_at_fork(after_in_child=MATH_PROCESS.forget)

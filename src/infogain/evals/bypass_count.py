@@ -1,4 +1,4 @@
-"""How often the bypass spared a look-ahead: counted on the device step by step, read when a text is done."""
+"""Counts how often the bypass spared a look-ahead: on the device step by step, read when a text is done."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def gamma_of(recipe: Recipe) -> float | None:
 
 
 def decisions(event: StepEvent, gamma: float) -> Tensor:
-    """Of each hypothesis: there was something to choose, all of it was pinned, one candidate was left. [3, R]"""
+    """Three flags of each hypothesis: it had a choice, the bypass decided it, one candidate was left. [3, R]"""
     z, a = event.z, event.a
     budget = torch.zeros_like(z.left).index_put((a.parent,), a.chosen.sum(-1))  # K_t, the same for all its candidates
-    going = z.left > budget
+    choice = z.left > budget
     pinned = (z.masked & (z.p.confidence > gamma)).sum(-1) >= budget
-    alone = torch.zeros_like(z.left).index_add(0, a.parent, torch.ones_like(a.parent)) == 1
-    return torch.stack([going, going & pinned, going & alone])
+    single = torch.zeros_like(z.left).index_add(0, a.parent, torch.ones_like(a.parent)) == 1
+    return torch.stack([choice, choice & pinned, choice & single])
 
 
 class BypassCount:
-    """An observer that keeps count for each row of a job, whatever batches it is decoded in: rows differ by seed."""
+    """An observer that counts for each row of a job, whatever batches it is decoded in; rows are told apart by seed."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.gamma = gamma_of(recipe)
@@ -52,7 +52,7 @@ class BypassCount:
     def _read(self, prompts: list[int], seeds: list[int], flags: list[list[bool]]) -> None:
         """Hypotheses of a beam count for their prompt, whose seed the first of them has."""
         own: dict[int, int] = {}
-        for prompt, seed, going, pinned in zip(prompts, seeds, *flags, strict=True):
+        for prompt, seed, choice, bypassed in zip(prompts, seeds, *flags, strict=True):
             count = self.counts[own.setdefault(prompt, seed)]
-            count[0] += going
-            count[1] += pinned
+            count[0] += choice
+            count[1] += bypassed
