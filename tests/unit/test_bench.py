@@ -19,8 +19,8 @@ from infogain import InputError, OptionError, UnknownName
 from infogain.algorithm.canvas import Canvas
 from infogain.bench import Bench, Case, grid, load_suite, measure, records
 from infogain.bench.__main__ import main as program
+from infogain.bench.bypass import ForcedBypass
 from infogain.bench.cases import CANVAS, named
-from infogain.bench.forced_bypass import ForcedBypass
 from infogain.bench.forward_alone import forward_alone
 from infogain.bench.limits import columns_in_balance, operations
 from infogain.bench.measure import build, make_canvas, play

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -312,6 +313,16 @@ def test_the_results_page_is_what_the_numbers_say(out: Path, tmp_path: Path) -> 
     assert all(f'<a id="{name}"></a>' in page for name in STUDIES)
     docs = Path(__file__).parents[2] / "docs"
     assert (docs / "results.md").read_text(encoding="utf-8") == build(docs / "results")
+
+
+def test_committed_cells_are_known_by_what_they_were_stored_as(tmp_path: Path) -> None:
+    """A class or option that gets another name must keep the one in files, or all would be decoded again."""
+    shutil.copy(ROOT / "docs/results/cells.jsonl", tmp_path)
+    store, subject = Store(tmp_path), Subject("zoo:tiny-reason", "cpu")
+    overhead = STUDIES["overhead"]
+    rows = run_cells.finished(overhead.points("full"), subject, store)
+    every = [point for study in STUDIES.values() for point in study.points("full")]
+    assert not run_cells.missing([*every, *overhead.follow("full", rows)], subject, store)
 
 
 def test_without_matplotlib_there_is_no_figure(

@@ -7,7 +7,7 @@ from dataclasses import Field, dataclass, field
 from itertools import product
 from typing import Any
 
-from infogain.bench.forced_bypass import ForcedBypass
+from infogain.bench.bypass import ForcedBypass
 from infogain.errors import InputError, OptionError, UnknownName
 from infogain.models.backbone.backbone import CACHES
 from infogain.models.backbone.graphs import ENGINES

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from infogain.options import Plain
 from infogain.report import plots
-from infogain.report.plots import BLUE, RED, SKY, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from infogain.report.plots import BLUE, RED, SKY, Figure, tidy
 
 FILE = "bench.png"
 

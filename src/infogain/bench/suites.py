@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from infogain.bench.bypass import ForcedBypass
 from infogain.bench.cases import CANVAS, ENGINE, Case
-from infogain.bench.forced_bypass import ForcedBypass
 from infogain.bench.shapes import SHAPES
 from infogain.errors import UnknownName
 from infogain.samplers import Entropy, InfoGain

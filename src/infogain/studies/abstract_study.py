@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from infogain.evals.intervals import Interval
 from infogain.report.numbers import grouped, number, percent
-from infogain.report.plots import error_bars
+from infogain.report.plots import Figure, error_bars
 from infogain.report.tables import Table
 from infogain.studies.cell import CellResult, Point
 from infogain.studies.independent import interval, paired
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MANY = 3  # names in a list; of more, how many
 

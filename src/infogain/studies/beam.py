@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.options import Plain
 from infogain.report.numbers import percent
-from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.plots import Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import SEEDS, of_size, recipe
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 K = 2
 

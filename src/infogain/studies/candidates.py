@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.report.numbers import percent
-from infogain.report.plots import BLACK, ORANGE, RED, figure_legend, nth, tidy
+from infogain.report.plots import BLACK, ORANGE, RED, Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 K = 2
 COUNTS = (1, 2, 4, 8, 16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -79,3 +80,11 @@ class CellResult:
 def pick(rows: list[CellResult], **labels: Any) -> list[CellResult]:
     """The rows that bear these labels."""
     return [row for row in rows if all(row.labels.get(name) == value for name, value in labels.items())]
+
+
+def by(rows: Iterable[CellResult], label: str) -> dict[Any, list[CellResult]]:
+    """The rows by what they bear as this label, in the order in which it first comes."""
+    found: dict[Any, list[CellResult]] = {}
+    for row in rows:
+        found.setdefault(row.labels.get(label), []).append(row)
+    return found

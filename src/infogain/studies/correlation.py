@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from infogain.evals.intervals import correlation
 from infogain.evals.means import mean
-from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.plots import Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import FIGURE, CellResult, Point
 from infogain.studies.methods import METHODS, TAU, TWINS, VARIANTS, method_points, of_size
 from infogain.studies.samplers import SamplersStudy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 AVERAGE = "average of the tasks"
 FIGURE_SET = "figure set"

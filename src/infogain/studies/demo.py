@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from infogain.report.numbers import percent
-from infogain.report.plots import colour, line, tidy
+from infogain.report.plots import Axes, Figure, colour, line, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Study, accuracy_bars, leaders
 from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.independent import interval
 from infogain.studies.methods import GREEDY, TAU, method_points
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Tokens a step. At K = 1 greedy orders solve every Sudoku and nine of ten countdowns: too little to tell apart.
 K = {"oneway": 1, "sudoku": 2, "countdown": 2}  # tokens a step

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.report.numbers import percent
-from infogain.report.plots import figure_legend, nth, tidy
+from infogain.report.plots import Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study, accuracy_bars, leaders, listing
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.zoo.tasks import TASKS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.report.numbers import percent
-from infogain.report.plots import bars_across, colour, tidy
+from infogain.report.plots import Figure, bars_across, colour, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Check, Study, accuracy_bars, all_above_zero, leaders, points
 from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.independent import interval, paired, saved_entropy
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NUMBERS = ("accuracy %", "sound %", "H̃", "forwards")
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.evals.means import line
 from infogain.report.numbers import percent
 from infogain.report.paper import MEMORY
-from infogain.report.plots import figure_legend, nth, tidy
+from infogain.report.plots import Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.samplers import InfoGain, InfoGainBeam
 from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.methods import of_size
 from infogain.studies.speed import GREEDY, MIB, mib, peaked, timed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 N = 8
 CANDIDATES, WIDTH = "candidates", "width"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.report.numbers import percent
-from infogain.report.plots import BLUE, ORANGE, line, side_legend, tidy
+from infogain.report.plots import BLUE, ORANGE, Figure, line, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Check, Study
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.independent import interval, opening, openings, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 METHODS = (
     "uniform",

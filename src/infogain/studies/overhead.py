@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
-from infogain.bench.forced_bypass import ForcedBypass
+from infogain.bench.bypass import ForcedBypass
 from infogain.evals.means import line, mean
 from infogain.report.numbers import percent
 from infogain.report.paper import OVERHEAD
-from infogain.report.plots import BLUE, GREY, ORANGE, nth, tidy
+from infogain.report.plots import BLUE, GREY, ORANGE, Figure, nth, tidy
 from infogain.report.tables import Table
 from infogain.samplers import InfoGain
 from infogain.studies.abstract_study import Check, Study
@@ -17,9 +16,6 @@ from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.methods import SEEDS, TAU, method_cell, of_size
 from infogain.studies.speed import BLOCK, EVERY, GREEDY, timed
 from infogain.zoo.tasks import TASKS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 KS = (1, 2)
 BYPASS, OFF, SWEEP = "bypass rate", "no bypass", "N"

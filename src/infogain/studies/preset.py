@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from infogain.evals.means import mean
 from infogain.report.numbers import percent
-from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.plots import Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study, points
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
 from infogain.studies.samplers import average, by_task, difference
 from infogain.zoo.tasks import TASKS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Setting = tuple[float, str, float]  # τ_pos, φ, α
 NAMES = ("τ_pos", "φ", "α")

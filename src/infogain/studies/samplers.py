@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from infogain.evals import intervals
 from infogain.evals.intervals import Interval
 from infogain.report.numbers import percent
-from infogain.report.plots import BLUE, RED, error_bars, figure_legend, tidy
+from infogain.report.plots import BLUE, RED, Figure, error_bars, figure_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy, all_above_zero, points
 from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.independent import gaps, interval, saved_entropy, share_difference
 from infogain.studies.methods import GREEDY, METHODS, TAU, method_points, of_size
 from infogain.zoo.tasks import TASKS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class SamplersStudy(Study):

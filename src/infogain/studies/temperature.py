@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from infogain.report.plots import tidy
+from infogain.report.plots import Figure, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, all_above_zero, listing
 from infogain.studies.cell import FIGURE, Cell, CellResult, Point, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import METHODS, of_size, recipe
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LABELS = ("entropy", "confidence (top-1)", "margin", "lookum", "info-gain")
 TAU_POS = (0.0, 0.1, 0.4, 0.7, 1.0)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.evals.intervals import ratio
 from infogain.report.numbers import percent
-from infogain.report.plots import figure_legend, nth, tidy
+from infogain.report.plots import Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Check, Study, listing
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.independent import interval
 from infogain.studies.methods import SEEDS, of_size, recipe
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GAMMAS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 K = 1

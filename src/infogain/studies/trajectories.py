@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from infogain.report.plots import figure_legend, line, tidy
+from infogain.report.plots import Figure, figure_legend, line, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, listing
 from infogain.studies.cell import FIGURE, CellResult, Point, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LABELS = ("ar", "entropy", "confidence (drawn)", "margin", "lookum", "info-gain", "info-gain (α 0)")
 

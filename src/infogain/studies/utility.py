@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from infogain.report.numbers import percent
-from infogain.report.plots import nth, side_legend, tidy
+from infogain.report.plots import Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.cell_observer import LEVELS
 from infogain.studies.methods import TAU, of_size, recipe
 from infogain.zoo.tasks import TASKS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DECODES, PROPOSITION = "decodes", "proposition"
 

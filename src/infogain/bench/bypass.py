@@ -2,6 +2,7 @@
 
 Random weights give distributions so flat that no position ever passes γ. To time the loop at the rate a
 trained model shows, a row's step is bypassed with that probability; all else is Info-Gain's own.
+Results are stored under the name of this module.
 """
 
 from __future__ import annotations
