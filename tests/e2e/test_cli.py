@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.cells import cell_len
 
 import infogain
 from infogain import Recipe, Trace
@@ -293,7 +294,7 @@ def test_the_demo_steps_through_both_samplers(demo_folder: tuple[Path, str]) -> 
 
 def test_the_demos_tables_fit_a_terminal(demo_folder: tuple[Path, str]) -> None:
     tables = demo_folder[1].split("One problem proves nothing")[1].split("Written to")[0]
-    assert max(map(len, tables.splitlines())) <= 80
+    assert max(map(cell_len, tables.splitlines())) <= 80
     assert "…" not in tables
 
 

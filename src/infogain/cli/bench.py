@@ -10,7 +10,6 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
-from rich.table import Table
 
 from infogain.bench import SUITES, Bench, Case, grid, load_suite, records
 from infogain.bench.cases import ENGINE, named
@@ -19,12 +18,11 @@ from infogain.bench.picture import draw
 from infogain.bench.run_cases import Tell, run_cases
 from infogain.bench.shapes import SHAPES
 from infogain.cli.interrupt import on_interrupt
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import in_terminal, legend_of
 from infogain.cli.output_files import OVERWRITE, check_file, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.errors import InputError
-from infogain.report import tables
 
 
 class Several(click.ParamType[tuple[Any, ...]]):
@@ -99,7 +97,8 @@ def bench(
     given = {"suite": suite, "out": out, "profile": profile, "device": device, **flags}
     if compare:
         alone("--compare", given)
-        console.print(as_table(records.compare(*map(records.load, compare))))
+        changes = records.compare(*map(records.load, compare))
+        console.print(in_terminal(changes), "", legend_of(changes), sep="\n")
         return
     if profile:
         alone("--profile", {"out": out})
@@ -152,21 +151,12 @@ def show(console: Console, found: dict[str, Any]) -> None:
         console.print(f"skipped: {'; '.join(names)}. {reason}", soft_wrap=True)
     if found["cases"]:
         console.print(records.heading(found), "", sep="\n", soft_wrap=True)
-    for table in records.tables(found):
-        console.print(as_table(table), "", sep="\n")
+    made = records.tables(found)
+    for table in made:
+        console.print(in_terminal(table), "", sep="\n")
+    console.print(legend_of(*made), "", sep="\n")
     for line in records.warnings(found):
         console.print(line, soft_wrap=True)
-    if any(numbers["peak_bytes"] is None for numbers in found["cases"].values()):
-        console.print("peak memory is counted on a GPU only.")
-
-
-def as_table(found: tables.Table) -> Table:
-    table = plain_table()
-    for i, title in enumerate(found.columns):
-        table.add_column(title, justify="right" if i else "left", overflow="fold")
-    for row in found.rows:
-        table.add_row(*row)
-    return table
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from rich.text import Text
 from infogain.algorithm.schedule import TokensPerStep
 from infogain.cli.flags import RecipeFlags, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
-from infogain.cli.layout import explained, plain_table
+from infogain.cli.layout import COST_OF_A_TEXT, explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.progress import watch
@@ -35,6 +35,7 @@ Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others
 ROOMY = 70  # columns that hold every title of the table of costs on one line
 MEANINGS = {
+    **COST_OF_A_TEXT,
     "tokens": "written, up to the end of the text",
     "end": "eos: a token ended the text; length: all its columns are written",
     "seconds": "of the decode, the model being warm",

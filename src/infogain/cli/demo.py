@@ -16,7 +16,7 @@ from rich.text import Text
 from infogain import view
 from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.demo_live import LiveComparison, compare_live
-from infogain.cli.layout import plain_table
+from infogain.cli.layout import legend_of, plain_table
 from infogain.cli.output_files import OVERWRITE, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
@@ -37,14 +37,13 @@ WIDTHS = {"sampler": 18, "accuracy %": 15, "H̃": 5}  # of columns, so that tabl
 EXPLAINED = """\
 A small trained model writes a true equation: decimal factors, binary product.
 entropy writes what is surest now; info-gain also weighs what stays uncertain.
-H̃ adds up the entropy of every token as it is written.
+H̃ adds up the entropy of every token as it is written: less is surer.
 """
 READING = """\
-Means per problem, best of each column in bold; [95 % intervals] overlap, so
-most differences here prove nothing. forwards: model calls; token-forwards:
-columns they ran, candidates included; seconds: for all problems of the task.
-Look-ahead (lookum, info-gain) pays with token-forwards, and by picking among
-draws it leaves the model's distribution: on oneway it writes easy equations.
+Means per problem, the best of each column in bold. Most intervals overlap: such
+differences prove nothing. Look-ahead (lookum, info-gain) pays with
+token-forwards, and by picking among draws it leaves the model's distribution:
+on oneway it writes easy equations.
 """
 PLAYED = (
     "One-way multiplication, seed 0, one token a step: nothing is picked, and one problem proves nothing. Cells are "
@@ -70,7 +69,7 @@ Try next:
 )
 @OVERWRITE
 def demo(out: Path, count: int, overwrite: bool) -> None:
-    """CellObserver two samplers decode, then compare six.
+    """Watch two samplers decode, then compare six.
 
     Ends with tables, a report, a picture, and the numbers as files. Uses the small model that comes with the package:
     no download, no GPU needed.
@@ -88,10 +87,11 @@ def demo(out: Path, count: int, overwrite: bool) -> None:
     played = compare_live(console, subject, DELAY)
     console.print(f"\nOne problem proves nothing: now {study.size}.\n", soft_wrap=True)
     rows = _decode(console, study, subject)
-    for grid, task in zip(study.tables(rows), dict.fromkeys(row["task"] for row in rows), strict=True):
+    grids = study.tables(rows)
+    for grid, task in zip(grids, dict.fromkeys(row["task"] for row in rows), strict=True):
         console.print(Text(grid.title, "bold") + Text(f": {load_task(task).about}"))
         console.print(_table(grid), "")
-    console.print(READING)
+    console.print(legend_of(*grids), "", READING, sep="\n")
     files = _save(study, rows, subject, played, out)
     if out / "demo.png" not in files:
         console.print("No picture: matplotlib is not installed. Get it with:")

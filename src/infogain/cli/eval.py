@@ -10,7 +10,7 @@ from rich.table import Table
 
 from infogain.cli.flags import RecipeFlags, settings_flags
 from infogain.cli.interrupt import resumable
-from infogain.cli.layout import explained, in_terminal, plain_table
+from infogain.cli.layout import explained, in_terminal, legend_of, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
 from infogain.cli.terminal import Terminal
@@ -95,7 +95,8 @@ def eval_(
         raise InputError(" ".join(refused))
     with resumable(lambda: kept(plans, runs)):
         finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
-    console.print(in_terminal(listing(finished, asked=["task"])))
+    made = listing(finished, asked=["task"])
+    console.print(in_terminal(made), "", legend_of(made), "", sep="\n")
     written = [f"{run.about['task']} → {run.folder}" for run in finished]
     for line in [*written, *(f"skipped: {why}" for why in refused)]:
         console.print(line, soft_wrap=True)

@@ -11,29 +11,31 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.report import tables
+from infogain.report.legend import ENTROPY, meanings
 
-MEANINGS = {  # of words and signs that several commands print
-    "H̃": "sum of the tokens' entropies, each as it was written, in nats",
-    "forwards": "calls of the model",
-    "token-forwards": "columns that ran in those calls, all candidates counted",
-}
+COST_OF_A_TEXT = {"H̃": ENTROPY}  # where it is no mean over texts
+NAMES = 24  # columns that the words of a legend may take
 
 
-def explained(table: Table, meanings: Mapping[str, str] = {}) -> Group:
-    """The table, and below it a line for each column whose title needs one, by `meanings` or MEANINGS."""
-    titles = [str(column.header).replace("-\n", "-") for column in table.columns]
-    return Group(table, "", legend(titles, meanings))
+def explained(table: Table, own: Mapping[str, str] = {}) -> Group:
+    """The table, and below it what its columns mean: by `own`, or else by the words that all commands share."""
+    return Group(table, "", legend([str(column.header).replace("-\n", "-") for column in table.columns], own))
 
 
-def legend(words: Iterable[str], meanings: Mapping[str, str] = {}) -> Table:
-    """What each of these words means, a line each; those nobody explains are left out."""
-    known, grid = {**MEANINGS, **meanings}, Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
+def legend(names: Iterable[str], own: Mapping[str, str] = {}) -> Table:
+    """What these column names mean, a line each, to be printed below the table; unknown ones explain themselves."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(max_width=NAMES)
     grid.add_column(overflow="fold")
-    for word in words:
-        if word in known:
-            grid.add_row(Text(word), Text(known[word]))
+    for name, meaning in meanings(names, own).items():
+        grid.add_row(Text(name), Text(meaning))
     return grid
+
+
+def legend_of(*shown: tables.Table) -> Table:
+    """What the columns of these tables of results mean, each once."""
+    own = {name: meaning for table in shown for name, meaning in table.explained.items()}
+    return legend([name for table in shown for name in table.columns], own)
 
 
 def plain_table() -> Table:
@@ -41,6 +43,7 @@ def plain_table() -> Table:
 
 
 def in_terminal(table: tables.Table) -> Table:
+    """A table of results for the terminal, without its legend."""
     shown = plain_table()
     shown.padding = (0, 0, 0, 0)  # numbers stand apart by themselves
     for i, title in enumerate(table.columns):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from infogain.cli.layout import legend
+from infogain.cli.layout import COST_OF_A_TEXT, legend
 from infogain.cli.live_canvas import LiveCanvas, Screen
 from infogain.cli.saved_trace import load_trace, token_texts
 from infogain.cli.terminal import Terminal
@@ -36,4 +36,4 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
             story.follow(step)
             screen.show(canvas)
     if console.is_terminal:
-        console.print(legend(["H̃"]))
+        console.print(legend(["H̃"], COST_OF_A_TEXT))

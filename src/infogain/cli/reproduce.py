@@ -11,7 +11,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
 from infogain.cli.eval import COUNT, kept
 from infogain.cli.interrupt import resumable
-from infogain.cli.layout import in_terminal
+from infogain.cli.layout import in_terminal, legend_of
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output_files import OVERWRITE, check_record, make_folder
 from infogain.cli.progress import Label, bar
@@ -26,6 +26,7 @@ from infogain.evals.tasks import load_task
 from infogain.load import ZOO
 from infogain.loop.batch import Observer
 from infogain.loop.step import StepEvent
+from infogain.options import Plain
 from infogain.report.paper import load_table
 from infogain.samplers import PC, LookAhead
 from infogain.text.alphabet import Alphabet
@@ -97,9 +98,14 @@ def reproduce(
     with resumable(lambda: kept([cell.plan for cell in cells], runs)):
         carry_out(title, cells, runs, batch_size)
     found = record(table, cells, refused, beside, runs)
-    console = Terminal()
-    console.print(in_terminal(table_of(found)))
-    for line in [*notes(found), f"{title} → {', '.join(map(str, save(found, out)))}"]:
+    show(found, f"{title} → {', '.join(map(str, save(found, out)))}")
+
+
+def show(found: Plain, written: str) -> None:
+    """Print the table with its legend, what must be said beside it, and which files were `written`."""
+    console, table = Terminal(), table_of(found)
+    console.print(in_terminal(table), "", legend_of(table), "", sep="\n")
+    for line in [*notes(found), written]:
         console.print(line, soft_wrap=True)
 
 

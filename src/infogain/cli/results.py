@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from infogain.cli.layout import in_parts
+from infogain.cli.layout import in_parts, legend
 from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
@@ -105,10 +105,9 @@ def narrow(runs: list[Run]) -> Table:
 
 def show(console: Console, table: Table, kind: str | None) -> None:
     if kind is None:
-        first, *others = in_parts(table, console.width)
-        console.print(first)
-        for part in others:
-            console.print("", part, sep="\n")
+        for part in in_parts(table, console.width):
+            console.print(part, "", sep="\n")
+        console.print(legend([*table.columns, *(row[0] for row in table.rows)], table.explained))
     else:
         say(FORMATS[kind](table), nl=False)
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from infogain.algorithm.noise import row_seeds
 from infogain.cli.interrupt import on_interrupt, resumable
-from infogain.cli.layout import legend
+from infogain.cli.layout import COST_OF_A_TEXT, legend
 from infogain.cli.output_files import OVERWRITE, check_folder_of, make_folder, would_be_lost
 from infogain.cli.progress import watch
 from infogain.cli.prompt_input import PromptLine
@@ -171,7 +171,7 @@ def show(console: Console, text: Generation) -> None:
 
 
 def explain_costs(console: Console) -> None:
-    console.print(legend(("H̃", "forwards", "token-forwards")), style="dim")
+    console.print(legend(("H̃", "forwards", "token-forwards"), COST_OF_A_TEXT), style="dim")
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def toy(
         _print_texts(console, problem, result)
     console.print(summary(problem, result), soft_wrap=True)
     if not quiet:
-        console.print(legend(("H̃", "forwards", "token-forwards")), "Numbers are means per problem.", sep="\n")
+        console.print(legend(("H̃", "forwards", "token-forwards")))
     if recipe.schedule == TokensPerStep() and not recipe.sampler.traits.adaptive and not quiet:
         console.print("One token at a time, an exact model is always right; samplers differ from -k 2 on.")
     if out:

@@ -13,7 +13,12 @@ from infogain.report.numbers import NONE, number
 from infogain.report.pages import render
 from infogain.report.tables import Table, as_latex, as_markdown, in_markdown, legend_in_markdown
 
-LINES = "here: this package's; 95 %: its interval over problems; paper: the paper's; difference: here less the paper's"
+LINES = {
+    "here": "this package's",
+    "95 %": "its interval over problems",
+    "paper": "the paper's",
+    "difference": "here less the paper's",
+}
 STANDS_IN = "Tasks of the zoo stand in for the paper's: the order of samplers may be compared, not the height."
 
 
@@ -34,7 +39,9 @@ def table_of(found: Plain) -> Table:
             first = [str(row["k"]), row["sampler"]] if what == "here" else ["", ""]
             if numbers:
                 rows.append([*first, what, *(numbers.get(name, NONE) for name in names)])
-    explained = {"number": LINES, **dict.fromkeys(titles, "pass@1 on that benchmark, in per cent")}
+    shown = {row[2] for row in rows}
+    told = "; ".join(f"{what}: {meaning}" for what, meaning in LINES.items() if what in shown)
+    explained = {"number": told, **dict.fromkeys(titles, "pass@1 on that benchmark, in per cent")}
     return Table(["K", "sampler", "number", *titles, "Avg.", "H̃"], rows, words=3, explained=explained)
 
 

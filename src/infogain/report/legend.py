@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+ENTROPY = "entropies of the tokens written, summed, in nats"  # of one text
 _TASK = "share of right answers to the problems of that task, in per cent"
 _COST_MODEL = "milliseconds of a step as that equation of the paper has it, its constants fitted to these steps"
 _PAPER = "the paper's accuracy in per cent, averaged over its tasks, and H̃ of that model"
@@ -48,8 +49,8 @@ EXPLAINED: dict[str, str] = {
     "countdown": _TASK,
     "arithmetic": _TASK,
     # what it cost
-    "H̃": "entropies of the tokens written, summed, in nats; mean over texts",
-    "mean H̃": "H̃ (entropies of the tokens written, summed, in nats), mean of the tasks",
+    "H̃": f"{ENTROPY}; mean over texts",
+    "mean H̃": f"H̃ ({ENTROPY}), mean of the tasks",
     "forwards": "calls of the model",
     "token-forwards": "columns that ran through the model, all candidates counted",
     "token-fw": "columns that ran through the model, all candidates counted",
