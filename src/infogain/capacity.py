@@ -1,4 +1,4 @@
-"""What memory can hold: numbers that cannot fit are refused before any work is done, with the number that can."""
+"""Refuse numbers of rows and candidates that cannot fit into memory, before any work is done, and say how many fit."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import torch
 from infogain.errors import InputError
 
 CPU = torch.device("cpu")
-PROBLEM_BYTES = 4_000, 200_000  # of a small problem that is decoded: at least, and as measured with the toy one-way
+PROBLEM_BYTES = 4_000, 200_000  # that a small problem takes: at least, and as measured with the toy one-way
 NOTHING = 2**30  # bytes that any machine has
-COPY_BYTES = 1000  # on the host, of an independent decode
-COLUMN_BYTES = 64  # of a candidate: a token, its noise, a key and a rank, and what sorting them takes
-LOGIT_BYTES = 12  # in float32, of logits, probabilities and their sums
+COPY_BYTES = 1000  # that an independent decode takes on the host
+COLUMN_BYTES = 64  # that a column of a candidate takes: a token, its noise, a key, a rank, and what sorting needs
+LOGIT_BYTES = 12  # that a logit takes: itself, its probability and their sum, in float32
 MEMINFO, LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
 
 
 def free_bytes(device: torch.device = CPU) -> int | None:
-    """Memory that is left to us; None where the system does not say."""
+    """How many bytes of memory are free on a device; None where the system does not say."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
     if not MEMINFO.exists():
@@ -30,7 +30,7 @@ def free_bytes(device: torch.device = CPU) -> int | None:
 
 
 def check_fits(what: str, count: int, at_least: int, likely: int, device: torch.device = CPU) -> None:
-    """Refuse a count of something that takes `at_least` so many bytes each, and more `likely` this many."""
+    """Refuse a count of things that take `at_least` this many bytes each, and `likely` that many."""
     if count * at_least < NOTHING:
         return  # without asking the system
     free = free_bytes(device)
@@ -41,13 +41,13 @@ def check_fits(what: str, count: int, at_least: int, likely: int, device: torch.
         )
 
 
-def check_candidates(rows: int, written: int, words: int, counts: tuple[int, int], device: torch.device) -> None:
-    """Refuse more candidates (of all copies) and hypotheses than can be listed; where logits are held, fewer fit.
+def check_candidates(rows: int, written: int, width: int, counts: tuple[int, int], device: torch.device) -> None:
+    """Refuse more candidates (of all copies) and hypotheses than fit into memory, even without their logits.
 
-    `rows` in flight write `written` columns together, of `words` logits each.
+    The `rows` in flight write `written` columns together, each with `width` logits.
     """
     count, beam = counts
-    each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * words * LOGIT_BYTES
+    each, held = rows * COPY_BYTES + written * COLUMN_BYTES, written * width * LOGIT_BYTES
     which = f"of {rows} prompt{'s' if rows > 1 else ''} in flight,"
     check_fits(f"n, candidates or copies {which}", count, each, each + held, device)
     check_fits(f"width, hypotheses {which}", beam, count * each, count * (each + held), device)

@@ -1,4 +1,4 @@
-"""The device: which one is current, numbers from the host to it, and some that stay there."""
+"""Helpers for tensors on a device: which device is current, uploads to it, and small tensors that are made once."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ P = ParamSpec("P")
 
 
 def current(device: torch.device) -> AbstractContextManager[None]:
-    """Kernels start on the current GPU, which need not be the one that holds the tensors."""
+    """A context manager that makes a GPU the current one, on which kernels start; does nothing for other devices."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def upload(values: Sequence[int] | Sequence[Sequence[int]] | Tensor, device: torch.device) -> Tensor:
-    """Whole numbers to the device, without waiting for it."""
+    """Copy whole numbers from the host to the device, without waiting for it."""
     host = torch.as_tensor(values, dtype=torch.int64)
     return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
 
 
 def together(parts: Sequence[Tensor]) -> Tensor:
-    """All parts as one, without a copy where there is one only."""
+    """Concatenate tensors; a single one is returned without a copy."""
     return parts[0] if len(parts) == 1 else torch.cat(list(parts))
 
 
 def remembered(make: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """A tensor that is made once for each set of arguments, in no mode of torch. It must never be written to."""
+    """Cache a function that makes a tensor, by its arguments. The tensors must never be written to.
+
+    They are made outside of inference mode, so that code in any mode of torch can use them.
+    """
 
     @lru_cache(maxsize=256)
     @wraps(make)
@@ -43,11 +46,11 @@ def remembered(make: Callable[P, Tensor]) -> Callable[P, Tensor]:
 
 @remembered
 def counting(n: int, device: torch.device) -> Tensor:
-    """0, 1, … n − 1."""
+    """The numbers 0, 1, … n − 1."""
     return torch.arange(n, device=device)
 
 
 @remembered
 def constant(value: float, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """A number on the device: a bare one would be put there anew in every operation."""
+    """A number on the device, where a bare Python number would be copied there by every operation."""
     return torch.full((), value, dtype=dtype, device=device)

@@ -1,4 +1,4 @@
-"""Where an output comes from: the model and how it ran, every value resolved, as a plain table to keep with it."""
+"""Provenance: which model made an output and how it ran, every default resolved, as a plain table."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ WORDS = {
     "device": "{}",
     "engine": "engine {}",
 }
-FROZEN = {"dual": "outside", "prefix": "before"}  # columns of which a cache keeps what it read
+FROZEN = {"dual": "outside", "prefix": "before"}  # where the columns lie that a cache freezes
 
 
 def provenance(model: Denoiser, name: str | None = None, revision: str | None = None) -> Plain:
-    """What tells this model's outputs from those of another, or of the same one loaded in another way.
+    """A table that distinguishes this model's outputs from those of another, or of the same one loaded differently.
 
-    name      as it was asked for; unset: the name the model has of its own, else its class
+    name      as it was asked for; unset: the model's own name, else its class
     revision  of a hub id, where one was asked for
 
-    A model says what it is by attributes of `Denoiser`: family, dtype, cache, refresh, engine_name. What is not
-    known (a dtype, a revision) is left out: no value is null.
+    The rest comes from attributes of `Denoiser`: family, dtype, cache, refresh, engine_name. What is not known (a
+    dtype, a revision) is left out: no value is null.
     """
     kind = type(model).__name__
     table = {
@@ -54,7 +54,7 @@ def versions() -> Plain:
 
 
 def in_words(about: Plain | None) -> str:
-    """A provenance as one line for people; empty for an output of before it was kept."""
+    """A provenance as one line for people; empty for an output that has none."""
     if not about:
         return ""
     parts = [form.format(about[name]) for name, form in WORDS.items() if name in about]
@@ -63,13 +63,13 @@ def in_words(about: Plain | None) -> str:
 
 
 def made_with(tables: Iterable[Plain | None]) -> str:
-    """A sentence for a page on all that made it, each said once; empty where nothing is known."""
+    """A sentence for a page that names all models behind it, each once; empty where none is known."""
     lines = dict.fromkeys(line for table in tables if (line := in_words(table)))
     return f"Made with {'; and with '.join(lines)}." if lines else ""
 
 
 def approximation(about: Plain) -> str | None:
-    """One line on what is approximate in a provenance, and how to be exact; None where nothing is."""
+    """One line that says what is approximate, and how to be exact; None where everything is exact."""
     if about["cache"] not in FROZEN:
         return None
     often = "once per block" if about["refresh"] == 1 else f"once in {about['refresh']} blocks"

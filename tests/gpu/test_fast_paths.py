@@ -25,8 +25,10 @@ from tests.fast import Compared, closest
 SPEC = Spec("dream", 500, 256, 4, 8, 2, 32, 512, 1e4, 1e-6, 499, qkv_bias=True, shift=True)
 SPECS = {
     "dream": SPEC,
-    "llada": replace(SPEC, family="llada", kv_heads=8, shift=False, qkv_bias=False, wide_rope=True),
-    "sdar": replace(SPEC, family="sdar", shift=False, qkv_bias=False, qk_norm=True, wide_norm=True, block=4),
+    "llada": replace(SPEC, family="llada", kv_heads=8, shift=False, qkv_bias=False, rope_in_float32=True),
+    "sdar": replace(
+        SPEC, family="sdar", shift=False, qkv_bias=False, qk_norm=True, norm_scales_in_float32=True, block=4
+    ),
 }
 SAMPLERS = [make("entropy"), make("info-gain", gamma=1.0), make("info-gain-beam", width=2, n=4)]
 
@@ -145,7 +147,7 @@ def test_what_lies_between_products_is_that_of_torch(family: str, dtype: torch.d
 
     def every() -> list[torch.Tensor]:
         norm = layer.attn_norm
-        return [*norm.after(x, more), norm.after(x, None)[1], *layer._turned(heads.clone(), angles), gate(both)]
+        return [*norm.after(x, more), norm.after(x, None)[1], *layer._rotated(heads.clone(), angles), gate(both)]
 
     plain = every()
     with torch.no_grad():

@@ -31,13 +31,15 @@ pytestmark = [
 DREAM = Spec("dream", 60, 32, 2, 4, 2, 16, 48, 1e4, 1e-6, 59, qkv_bias=True, shift=True)
 SPECS = {
     "dream": DREAM,
-    "llada": replace(DREAM, family="llada", kv_heads=4, shift=False, qkv_bias=False, wide_rope=True),
-    "sdar": replace(DREAM, family="sdar", shift=False, qkv_bias=False, qk_norm=True, wide_norm=True, block=4),
+    "llada": replace(DREAM, family="llada", kv_heads=4, shift=False, qkv_bias=False, rope_in_float32=True),
+    "sdar": replace(
+        DREAM, family="sdar", shift=False, qkv_bias=False, qk_norm=True, norm_scales_in_float32=True, block=4
+    ),
 }
 SAMPLERS = [make("info-gain", gamma=1.0, n=3), make("info-gain", gamma=0.3, n=4), make("info-gain-beam", width=2, n=2)]
 
 
-EVERYWHERE = frozenset(("cpu", kind) for kind in choice.KINDS)
+EVERYWHERE = frozenset(("cpu", kind) for kind in choice.DTYPES)
 
 
 @pytest.mark.parametrize("engine", ["eager", "graphs"])

@@ -27,9 +27,9 @@ BASE = Spec(
     "base", 24, 32, 2, heads=4, kv_heads=4, head_dim=8, intermediate=48, rope_theta=1e4, norm_eps=1e-5, mask_id=23
 )
 SPECS = {
-    "llada": replace(BASE, family="llada", wide_rope=True),
+    "llada": replace(BASE, family="llada", rope_in_float32=True),
     "dream": replace(BASE, family="dream", kv_heads=2, qkv_bias=True, shift=True),
-    "sdar": replace(BASE, family="sdar", kv_heads=2, head_dim=12, qk_norm=True, wide_norm=True, block=4),
+    "sdar": replace(BASE, family="sdar", kv_heads=2, head_dim=12, qk_norm=True, norm_scales_in_float32=True, block=4),
     "tied": replace(BASE, family="tied", tied=True, kv_heads=1),
 }
 CASES = [(family, cache) for family in SPECS for cache in ([None] if SPECS[family].block else CACHES)]

@@ -74,7 +74,7 @@ def test_what_is_counted_is_what_the_loop_did(numbers: dict[str, Any]) -> None:
     assert numbers["tokens"] == 16
     assert numbers["provenance"] == {**provenance(model), "model": "tiny"}
     assert numbers["steps"] == 12  # of 8 in a block one opens it and one, the last, needs no forward
-    assert numbers["kv_bytes"] == 4 * SHAPES["tiny"].cached(32)
+    assert numbers["kv_bytes"] == 4 * SHAPES["tiny"].kv_numbers(32)
     assert numbers["logits_bytes"] == 4 * 8 * 7 * 512  # N candidates, the 7 masks that a step leaves
     assert 7 < numbers["candidates_per_row"] <= 8
 
@@ -121,7 +121,7 @@ def test_a_case_may_stop_early(bench: Bench) -> None:
 
 def test_beams_and_batches_keep_a_cache_for_each_row(bench: Bench) -> None:
     found = bench.run(replace(CASE, sampler=InfoGainBeam(gamma=1.0, n=2, width=3), batch=2))
-    assert found["kv_bytes"] == 6 * 4 * SHAPES["tiny"].cached(32)
+    assert found["kv_bytes"] == 6 * 4 * SHAPES["tiny"].kv_numbers(32)
     assert found["tokens"] == 2 * 16  # of what is returned
 
 
@@ -171,7 +171,7 @@ def test_a_decode_that_recorded_something_is_timed_again(monkeypatch: pytest.Mon
 def test_a_block_causal_shape_is_timed_on_its_own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SHAPES, "blocks", BLOCKS)
     found = Bench("cpu", 1).run(replace(CASE, shape="blocks", context=26))
-    assert found["kv_bytes"] == 4 * BLOCKS.cached(32)  # all before the last block
+    assert found["kv_bytes"] == 4 * BLOCKS.kv_numbers(32)  # all before the last block
     with pytest.raises(OptionError, match="block-causal"):
         build(replace(CASE, shape="blocks", cache=CANVAS), random_transformer(BLOCKS, CPU, torch.float32))
 

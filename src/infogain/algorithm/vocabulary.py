@@ -13,7 +13,7 @@ from infogain.errors import InputError
 
 
 def _whole(name: str, value: object) -> int:
-    """A whole number, numpy's and torch's too, as Python has it."""
+    """A whole number as Python's int, also from numpy and torch."""
     if not isinstance(value, bool) and isinstance(value, SupportsIndex):
         with suppress(TypeError):  # torch's tensors say only when asked whether they are whole
             return operator.index(value)
@@ -31,17 +31,17 @@ def _ids(never: Iterable[object]) -> set[int]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Predicted are the ids of a range, less the mask and those in `never`.
+    """The ids that a model knows. It can predict those of a range, less the mask and those in `never`.
 
-    Tokens are ids of the whole vocabulary everywhere; only logits are as wide as the range, so that column 0 of them
-    is the id `first`.
+    Tokens are ids of the whole vocabulary everywhere. Logits are only as wide as the range: their column 0 is the id
+    `first`.
     """
 
     size: int  # ids the model knows, the mask included
     mask_id: int
-    first: int = 0  # of the range
+    first: int = 0  # first id of the range
     count: int = None  # type: ignore[assignment]  # ids in the range; unset: all from `first` on
-    never: tuple[int, ...] = ()  # not predicted, except where a recipe's eos_ids name them
+    never: tuple[int, ...] = ()  # ids that are not predicted, unless a recipe's eos_ids name them
 
     def __post_init__(self) -> None:
         for name in ("size", "mask_id", "first"):
@@ -71,7 +71,7 @@ class Vocabulary:
 
     @property
     def span(self) -> str:
-        """The range in words."""
+        """The range as text: "2 to 9"."""
         return f"{self.first} to {self.first + self.count - 1}"
 
     @cached_property
@@ -81,7 +81,7 @@ class Vocabulary:
 
     @cached_property
     def mask_column(self) -> int:
-        """The mask's column among the logits; where it has none, a number past the last."""
+        """The mask's column among the logits; where it has none, the number of columns."""
         return self.mask_id - self.first if self.mask_id in self else self.count
 
     @cached_property
@@ -90,7 +90,7 @@ class Vocabulary:
         return tuple(token - self.first for token in self.never if token in self)
 
     def allowing(self, ids: Iterable[int] | None) -> Vocabulary:
-        """A vocabulary in which these ids are predicted after all."""
+        """This vocabulary, but these ids are not in `never`."""
         allowed = set(ids or ())
         if allowed.isdisjoint(self.never):
             return self

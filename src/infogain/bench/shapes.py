@@ -12,15 +12,15 @@ from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.spec import Spec
 
 _QWEN3 = {"head_dim": 128, "rope_theta": 1e6, "norm_eps": 1e-6, "mask_id": 151669, "eos_ids": (151643,)}
-_SDAR = {**_QWEN3, "vocab_size": 151936, "kv_heads": 8, "qk_norm": True, "wide_norm": True, "block": 4}
+_SDAR = {**_QWEN3, "vocab_size": 151936, "kv_heads": 8, "qk_norm": True, "norm_scales_in_float32": True, "block": 4}
 
 SHAPES: dict[str, Spec] = {
-    "tiny": Spec("llada", 512, 64, 2, 4, 2, 16, 192, 1e4, 1e-5, mask_id=511, eos_ids=(510,), wide_rope=True),
+    "tiny": Spec("llada", 512, 64, 2, 4, 2, 16, 192, 1e4, 1e-5, mask_id=511, eos_ids=(510,), rope_in_float32=True),
     "sdar-1.7b": Spec("sdar", hidden=2048, layers=28, heads=16, intermediate=6144, **_SDAR),  # type: ignore[arg-type]
     "dream-7b": Spec(
         "dream", 152064, 3584, 28, 28, 4, 128, 18944, 1e6, 1e-6, 151666, (151643,), qkv_bias=True, shift=True
     ),
-    "llada-8b": Spec("llada", 126464, 4096, 32, 32, 32, 128, 12288, 5e5, 1e-5, 126336, (126081,), wide_rope=True),
+    "llada-8b": Spec("llada", 126464, 4096, 32, 32, 32, 128, 12288, 5e5, 1e-5, 126336, (126081,), rope_in_float32=True),
     # TraDo-8B is trained from SDAR-8B and has its shape.
     "sdar-8b": Spec("sdar", hidden=4096, layers=36, heads=32, intermediate=12288, **_SDAR),  # type: ignore[arg-type]
 }

@@ -33,7 +33,7 @@ def counted() -> Table:
         head = 0 if spec.tied else spec.vocab_size * spec.hidden
         live = BLOCK + spec.shift
         work = (operations(spec, n * live, n * BLOCK, CONTEXT + BLOCK) / 1e12 for n in (1, N))
-        numbers = (2e-9 * (spec.parameters - head), 2e-6 * spec.cached(CONTEXT), *work)
+        numbers = (2e-9 * (spec.parameters - head), 2e-6 * spec.kv_numbers(CONTEXT), *work)
         if name != "tiny":
             rows.append([name, *(grouped(number, 2) for number in numbers), f"{live}", f"{N * live}"])
     each = [f"{what}, {who}" for what in ("10¹² operations", "columns") for who in ("greedy", f"N = {N}")]

@@ -64,7 +64,7 @@ def _show_checkpoint(console: Console, found: Checkpoint) -> None:
     console.print(_table(_facts(found)), "", sep="\n")
 
     def parts(size: int) -> dict[str, int]:
-        cache = spec.cached(columns) * size
+        cache = spec.kv_numbers(columns) * size
         return {"weights": spec.parameters * size, "cache": cache, "work": _work(spec, columns, size)}
 
     meanings = {

@@ -19,7 +19,7 @@ from infogain.kernels.columns import (
     statistics,
 )
 from infogain.kernels.hashing import noise
-from infogain.kernels.layers import Angles, Heads, add_norm, gate, turn
+from infogain.kernels.layers import Angles, Heads, add_norm, gate, rotate_heads
 
 __all__ = [
     "KV",
@@ -39,9 +39,9 @@ __all__ = [
     "number_masked",
     "of_columns",
     "probability",
+    "rotate_heads",
     "rows_contiguous",
     "slots",
     "spread",
     "statistics",
-    "turn",
 ]

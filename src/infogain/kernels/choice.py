@@ -1,4 +1,4 @@
-"""Where a Triton kernel runs, and where torch does the same work."""
+"""The choice between a Triton kernel and the lines of torch that do the same work."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import torch
 from torch import Tensor
 
 SWITCH = "INFOGAIN_KERNELS"  # 0 in the environment: torch does all the work, and nothing is compiled
-KINDS = (torch.bool, torch.int64, torch.float16, torch.bfloat16, torch.float32)  # the kernels know no float64
+DTYPES = (torch.bool, torch.int64, torch.float16, torch.bfloat16, torch.float32)  # the kernels know no float64
 
 
 def fused_kinds() -> frozenset[tuple[str, torch.dtype]]:
-    """The devices and kinds of tensors that kernels work on here."""
+    """The device types and dtypes of tensors that kernels work on here."""
     if os.environ.get(SWITCH) == "0" or importlib.util.find_spec("triton") is None:
         return frozenset()
-    return frozenset(("cuda", kind) for kind in KINDS)
+    return frozenset(("cuda", kind) for kind in DTYPES)
 
 
 FUSED = fused_kinds()
 
 
 def usable(x: Tensor) -> bool:
-    """Whether the kernels can work on tensors like this one."""
+    """Whether kernels can work on tensors like this one."""
     return (x.device.type, x.dtype) in FUSED
 
 

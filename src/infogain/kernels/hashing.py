@@ -11,7 +11,7 @@ from torch import Tensor
 
 from infogain.kernels import choice
 
-FEW = 64  # seeds whose part of the hash is kept
+FEW = 64  # up to so many seeds, the part of the hash that depends on them alone is looked up
 
 GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
@@ -52,21 +52,21 @@ _KINDS = {"hash": _hash, "uniform": _uniform, "gumbel": _gumbel}
 
 
 def _root(seed: Tensor, stream: int) -> Tensor:
-    """Where the hash begins. A row keeps its seed from step to step: on a CPU what follows from it is looked up."""
+    """The first part of the hash. Rows have the same seeds at every step, so on a CPU it is looked up."""
     if seed.device.type == "cpu" and seed.numel() <= FEW:
-        return _kept(tuple(seed.flatten().tolist()), stream).view(seed.shape)
+        return _cached_root(tuple(seed.flatten().tolist()), stream).view(seed.shape)
     return _fold(mix(seed + _GOLDEN), stream)
 
 
 @lru_cache(maxsize=256)
-def _kept(seeds: tuple[int, ...], stream: int) -> Tensor:
+def _cached_root(seeds: tuple[int, ...], stream: int) -> Tensor:
     with torch.inference_mode(False):
         return _fold(mix(torch.tensor(seeds, dtype=torch.int64, device="cpu") + _GOLDEN), stream)
 
 
 def _fold(h: Tensor, i: Tensor | int) -> Tensor:
     link = _wrapped(i * MIX_2 + GOLDEN) if isinstance(i, int) else i * _MIX_2 + _GOLDEN
-    return mix(h + link)  # sums and products wrap, as they should
+    return mix(h + link)  # sums and products of 64-bit integers wrap, as the hash needs
 
 
 def mix(x: Tensor) -> Tensor:
@@ -83,5 +83,5 @@ def _shift(x: Tensor, bits: int) -> Tensor:
 
 
 def _wrapped(x: int) -> int:
-    """As a signed 64-bit integer."""
+    """A whole number wrapped to a signed 64-bit integer."""
     return (x + 2**63) % 2**64 - 2**63

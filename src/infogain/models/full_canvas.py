@@ -17,6 +17,8 @@ from infogain.models.denoiser import Denoiser
 
 @dataclass(frozen=True)
 class FullCanvasContext:
+    """The canvas of C rows, and where their blocks start."""
+
     canvas: Canvas  # [C]
     start: Tensor  # [C]
 
@@ -29,11 +31,11 @@ class FullCanvasContext:
 
 
 class FullCanvas(Denoiser):
-    """Runs the whole canvas for every candidate: no cache, no assumption about the network.
+    """Any network, run over the whole canvas for every candidate: no cache, no assumption about the network.
 
-    `network(tokens, inside)` gives logits [B, L, V], those at a column for that same column; `inside`
+    `network(tokens, inside)` returns logits [B, L, V], where those at a column predict that same column; `inside`
     [B, L] is False at padding, which must not be attended to. Put the network in eval mode yourself. `context` is the
-    most columns it takes, where it has a limit.
+    most columns that it takes, where it has a limit.
     """
 
     def __init__(
@@ -58,5 +60,6 @@ class FullCanvas(Denoiser):
 
     def _block_logits(self, canvas: Canvas, start: Tensor, width: int) -> Tensor:
         logits = self.network(canvas.tokens, canvas.inside)
-        column = block_columns(start, width).clamp(max=canvas.tokens.shape[1] - 1)  # short tails are not looked at
+        # columns past the canvas are not looked at
+        column = block_columns(start, width).clamp(max=canvas.tokens.shape[1] - 1)
         return logits[torch.arange(len(start), device=self.device)[:, None], column]

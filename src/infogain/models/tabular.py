@@ -22,6 +22,8 @@ from infogain.models.denoiser import Denoiser
 
 @dataclass(frozen=True)
 class TabularContext:
+    """C rows, and which sequences of the table are still possible in each."""
+
     agrees: Tensor  # [C, S] sequences that agree with everything outside the block
     start: Tensor  # [C]
     length: Tensor  # [C]

@@ -1,1 +1,1 @@
-"""Texts in and out: tokenizers, and prompts as rows of token ids."""
+"""Text in and out: tokenizers, models with their tokenizer, and prompts as rows of token ids."""

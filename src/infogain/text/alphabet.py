@@ -1,4 +1,4 @@
-"""A tokenizer of one character per token, small enough to read in one look: the zoo's models have it."""
+"""A tokenizer with one token per character, which the zoo's models use."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ EOS = "~"  # ends a text, and fills what an answer leaves of its columns
 FILE = "alphabet.json"
 
 
-def fingerprint_of(words: Mapping[str, int]) -> str:
+def fingerprint_of(ids: Mapping[str, int]) -> str:
     """A hash of a vocabulary: every token and its id."""
-    return blake2b(json.dumps(sorted(words.items())).encode(), digest_size=8).hexdigest()
+    return blake2b(json.dumps(sorted(ids.items())).encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
 class Alphabet:
+    """A tokenizer whose tokens are single characters."""
+
     characters: str  # the character of each token id
 
     def __post_init__(self) -> None:
@@ -64,7 +66,7 @@ class Alphabet:
         return [self.characters.index(character) for character in text]
 
     def unknown(self, text: str) -> list[str]:  # noqa: ARG002  # the protocol's
-        """Nothing, for `encode` refuses what it does not know."""
+        """Always empty, because `encode` refuses what it does not know."""
         return []
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -77,7 +79,7 @@ class Alphabet:
         raise InputError("a model of single characters has no chat template. Give a plain text.")
 
     def tensor(self, texts: Sequence[str]) -> Tensor:
-        """Many texts of one length at once. [texts, columns], uint8"""
+        """Encode many texts of equal length at once. [texts, columns], uint8"""
         index = {ord(character): i for i, character in enumerate(self.characters)}
         ids = bytearray("".join(texts).translate(index), "latin-1")
         return torch.frombuffer(ids, dtype=torch.uint8).view(len(texts), -1)

@@ -16,7 +16,7 @@ from infogain.text.text_model import TextModel
 from infogain.text.tokenizer import Message, Tokenizer
 
 Prompt = str | Sequence[Message]  # a text, or a conversation
-DEFAULT_LENGTH = 256  # tokens to write, where nobody says
+DEFAULT_LENGTH = 256  # how many tokens to write, where it is not said
 MARKER = re.compile(r"\[MASK(?::([^\]]*))?\]")
 COUNT = re.compile(r"0*[1-9][0-9]{0,8}")
 
@@ -27,8 +27,8 @@ class Job:
 
     prompts: Sequence[Prompt]
     rows: list[list[int]]
-    whole: bool = False  # the text is the whole row, as when masks stand in its middle; else what was written
-    dropped_spaces: int = 0  # before holes, where a token holds the space before its word: the model is to write it
+    whole: bool = False  # the resulting text is the whole row, as for infilling; else what follows the prompt
+    dropped_spaces: int = 0  # spaces before holes that were left out, because the model's tokens hold them
 
 
 def as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
@@ -59,7 +59,10 @@ def completions(
     chat: bool | None = None,
     system: str | None = None,
 ) -> Job:
-    """Each prompt followed by `length` masks: one number, or one per prompt; unset: 256, or what the context leaves."""
+    """A job that writes `length` tokens after each prompt: one number, or one per prompt.
+
+    Unset: 256, or fewer where the model's context ends before.
+    """
     _check_model(model)
     tokenizer, mask_id = model.tokenizer, model.denoiser.mask_id
     chat = tokenizer.chats if chat is None else chat
@@ -86,22 +89,25 @@ def _check_model(model: Any) -> None:
 
 
 def context_of(model: TextModel) -> int | None:
-    """The most columns a row may have, where the model says."""
+    """The most columns that a row may have; None where the model has no limit."""
     return model.denoiser.context
 
 
 def _lengths(taken: list[int], length: int | Sequence[int | None] | None, context: int | None) -> list[int]:
-    """What to write after each prompt, given the columns it takes; numbers that are none are left to the canvas."""
-    room = [(context or MOST) - columns for columns in taken]
-    if full := [i for i, left in enumerate(room) if left < 1]:
+    """How many tokens to write after each prompt, given the columns it takes.
+
+    Values that are no numbers, and a wrong number of them, are left for the canvas to refuse.
+    """
+    free = [(context or MOST) - columns for columns in taken]
+    if full := [i for i, left in enumerate(free) if left < 1]:
         raise ContextError(
             f"a prompt must leave room in the model's context of {context} columns; prompt {full[0]} takes "
             f"{taken[full[0]]}. Shorten it."
         )
     asked = list(length) if isinstance(length, Iterable) else [length] * len(taken)
-    default = [min(DEFAULT_LENGTH, left) for left in room]
-    lengths = [default[i] if i < len(room) and count is None else cast("int", count) for i, count in enumerate(asked)]
-    for i, (left, count) in enumerate(zip(room, lengths, strict=False)):
+    default = [min(DEFAULT_LENGTH, left) for left in free]
+    lengths = [default[i] if i < len(free) and count is None else cast("int", count) for i, count in enumerate(asked)]
+    for i, (left, count) in enumerate(zip(free, lengths, strict=False)):
         if isinstance(count, SupportsIndex) and operator.index(count) > left:
             raise ContextError(
                 f"prompt and answer must fit the model's context of {context} columns; prompt {i} takes {taken[i]} "
@@ -111,6 +117,7 @@ def _lengths(taken: list[int], length: int | Sequence[int | None] | None, contex
 
 
 def encode_prompt(tokenizer: Tokenizer, prompt: Prompt, chat: bool, system: str | None = None) -> list[int]:
+    """The tokens of a prompt: of a plain text, or of a conversation in the chat template."""
     if isinstance(prompt, str) and not chat:
         return tokenizer.special_tokens_around[0] + tokenizer.encode(prompt)
     if not tokenizer.chats:
@@ -128,12 +135,12 @@ def encode_prompt(tokenizer: Tokenizer, prompt: Prompt, chat: bool, system: str 
 
 
 def texts_of(prompt: Prompt) -> list[str]:
-    """What a prompt says: the text, or the content of each message."""
+    """The texts of a prompt: itself, or the content of each message."""
     return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
 
 
 def warn_of_unknown(tokenizer: Tokenizer, texts: Iterable[str]) -> None:
-    """Say what of these texts the tokenizer does not know: the model reads its token for that, or nothing at all."""
+    """Warn of pieces of these texts that the tokenizer does not know, so that the model cannot see them."""
     lost = list(dict.fromkeys(piece for text in texts for piece in tokenizer.unknown(text)))
     if lost:
         listed = ", ".join(map(repr, lost[:8])) + (f" and {len(lost) - 8} more" if len(lost) > 8 else "")
@@ -141,9 +148,9 @@ def warn_of_unknown(tokenizer: Tokenizer, texts: Iterable[str]) -> None:
 
 
 def infills(model: TextModel, texts: Sequence[str]) -> Job:
-    """Texts with `[MASK]` or `[MASK:8]` where tokens are missing.
+    """A job that fills texts with `[MASK]` or `[MASK:8]` where tokens are missing.
 
-    Where a token holds the space before its word, one space that stands before a hole is left out: the model writes it.
+    Where tokens hold the space before their word, one space before each hole is left out: the model writes it.
     """
     _check_model(model)
     if wrong := [text for text in texts if not isinstance(text, str)]:
@@ -154,22 +161,23 @@ def infills(model: TextModel, texts: Sequence[str]) -> Job:
 
 
 def _dropped_spaces(tokenizer: Tokenizer, text: str) -> int:
-    """How many stand before holes and are left out; a tokenizer that reads no space at all loses none."""
+    """How many spaces before holes are left out; none where the tokenizer ignores spaces anyway."""
     if not tokenizer.spaces_in_tokens or not tokenizer.encode(" "):
         return 0
     return sum(text[: hole.start()].endswith(" ") for hole in MARKER.finditer(text))
 
 
 def _with_holes(model: TextModel, text: str) -> list[int]:
+    """The row of a text, with mask tokens where it has holes."""
     tokenizer, mask_id = model.tokenizer, model.denoiser.mask_id
     before, after = tokenizer.special_tokens_around
-    row, seen = list(before), 0
+    row, done = list(before), 0
     for hole in MARKER.finditer(text):
-        known = text[seen : hole.start()]
+        known = text[done : hole.start()]
         row += tokenizer.encode(known.removesuffix(" ") if tokenizer.spaces_in_tokens else known)
         row += [mask_id] * _fitting(_count(hole), model, text)
-        seen = hole.end()
-    row += tokenizer.encode(text[seen:]) + after
+        done = hole.end()
+    row += tokenizer.encode(text[done:]) + after
     if mask_id not in row:
         raise InputError(f"a text to fill needs a [MASK], or [MASK:8] for eight tokens; got {text!r:.80}.")
     _fitting(len(row), model, text)
@@ -177,6 +185,7 @@ def _with_holes(model: TextModel, text: str) -> list[int]:
 
 
 def _count(hole: re.Match[str]) -> int:
+    """How many tokens a hole stands for."""
     if hole[1] is None:
         return 1
     if not COUNT.fullmatch(hole[1]):
@@ -185,7 +194,7 @@ def _count(hole: re.Match[str]) -> int:
 
 
 def _fitting(columns: int, model: TextModel, text: str) -> int:
-    """Asked of every hole too, before it is made."""
+    """The number of columns, if it fits the model's context. Checked for each hole before its masks are made."""
     context = context_of(model)
     if context and columns > context:
         raise ContextError(

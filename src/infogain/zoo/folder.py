@@ -50,7 +50,7 @@ def llada_config(spec: Spec, columns: int) -> dict[str, Any]:
         "embedding_size": spec.vocab_size,
         "max_sequence_length": columns,
         "rope": True,
-        "rope_full_precision": spec.wide_rope,
+        "rope_full_precision": spec.rope_in_float32,
         "rope_theta": spec.rope_theta,
         "rms_norm_eps": spec.norm_eps,
         "layer_norm_type": "rms",

@@ -76,7 +76,7 @@ class TrainingSettings:
             norm_eps=1e-5,
             mask_id=ALPHABET.mask_id,
             eos_ids=(ALPHABET.eos_id,),
-            wide_rope=True,
+            rope_in_float32=True,
         )
 
 

@@ -30,7 +30,7 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(Layer(spec) for _ in range(spec.layers))
         self.norm = Norm(spec.hidden, spec)
         self.head = None if spec.tied else nn.Linear(spec.hidden, spec.vocab_size, bias=False)
-        self.most_tokens: int | None = None  # that run through an MLP at once; None: all
+        self.most_tokens: int | None = None  # tokens that run through an MLP at once; None: all
         self.weights_version = 0  # counts moves of the weights in memory: recorded graphs read the old addresses
 
     def forward(
@@ -134,7 +134,7 @@ class Layer(nn.Module):
     def __init__(self, spec: Spec) -> None:
         super().__init__()
         self.spec = spec
-        self.heads = Heads(spec.heads, spec.kv_heads, spec.norm_eps, spec.wide_norm, spec.wide_rope)
+        self.heads = Heads(spec.heads, spec.kv_heads, spec.norm_eps, spec.norm_scales_in_float32, spec.rope_in_float32)
         queries, keys = spec.heads * spec.head_dim, spec.kv_heads * spec.head_dim
         self.attn_norm = Norm(spec.hidden, spec)
         self.q = nn.Linear(spec.hidden, queries, bias=spec.qkv_bias)
@@ -154,7 +154,7 @@ class Layer(nn.Module):
         """x + more, and its queries, keys and values after RoPE. -> [T, hidden], and three [T, heads, D]"""
         x, h = self.attn_norm.after(x, more)
         together = F.linear(h, *self.qkv) if self.qkv else torch.cat([self.q(h), self.k(h), self.v(h)], -1)
-        return x, *self._turned(together.view(len(x), -1, self.spec.head_dim), angles)
+        return x, *self._rotated(together.view(len(x), -1, self.spec.head_dim), angles)
 
     def finish(self, x: Tensor, mixed: Tensor) -> tuple[Tensor, Tensor]:
         """x with the output of attention added, and the output of the MLP. -> [T, hidden] each"""
@@ -162,10 +162,10 @@ class Layer(nn.Module):
         both = F.linear(h, *self.gate_up) if self.gate_up else torch.cat([self.gate(h), self.up(h)], -1)
         return x, F.linear(kernels.gate(both), self.down.weight, self.zero_bias)
 
-    def _turned(self, heads: Tensor, angles: Angles) -> tuple[Tensor, ...]:
+    def _rotated(self, heads: Tensor, angles: Angles) -> tuple[Tensor, ...]:
         """Queries, keys and values after RoPE, in the memory of `heads`. [T, H + 2K, D] -> three [T, heads, D]"""
         q, k = self.q_norm, self.k_norm
-        return kernels.turn(heads, self.heads, angles, None if q is None or k is None else (q.weight, k.weight))
+        return kernels.rotate_heads(heads, self.heads, angles, None if q is None or k is None else (q.weight, k.weight))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
         """Move to another device or precision. This takes the parts one by one, so they are joined again."""
@@ -207,16 +207,16 @@ def fused(*parts: nn.Linear) -> Linear:
 
 
 class Norm(nn.Module):
-    """RMSNorm in float32, in the family's order of rounding."""
+    """RMSNorm in float32; its weight multiplies before or after the cast back, as the family does it."""
 
     def __init__(self, size: int, spec: Spec) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
-        self.eps, self.wide = spec.norm_eps, spec.wide_norm
+        self.eps, self.scale_in_float32 = spec.norm_eps, spec.norm_scales_in_float32
 
     def after(self, x: Tensor, more: Tensor | None) -> tuple[Tensor, Tensor]:
-        """x + more, and its norm."""
-        return kernels.add_norm(x, more, self.weight, self.eps, self.wide)
+        """The sum x + more, and its norm. [T, hidden] each"""
+        return kernels.add_norm(x, more, self.weight, self.eps, self.scale_in_float32)
 
 
 def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> Angles:
@@ -225,4 +225,4 @@ def rotary_angles(column: Tensor, spec: Spec, dtype: torch.dtype) -> Angles:
     angle = column[..., None].float() / spec.rope_theta**power
     angle = torch.cat([angle, angle], -1)[:, None]
     cos, sin = angle.cos(), angle.sin()
-    return (cos, sin) if spec.wide_rope else (cos.to(dtype), sin.to(dtype))
+    return (cos, sin) if spec.rope_in_float32 else (cos.to(dtype), sin.to(dtype))

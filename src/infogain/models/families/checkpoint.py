@@ -1,4 +1,4 @@
-"""A checkpoint folder becomes a model that decodes."""
+"""Checkpoint folders, and how they become models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load_model(
     `dtype` unset keeps what the file holds. `cache` is none, prefix or dual (the default) for models
     that attend everywhere; block-causal ones have an exact cache and take none of these. `engine` is
     eager or graphs (unset: graphs on a GPU); `ceiling` limits what a forward holds, in GiB; `refresh` is how many
-    blocks are opened from one reading of the row.
+    blocks are opened from one reading of the row (unset: 1).
     """
     return Checkpoint.read(Path(folder)).model(dtype, device, cache, engine, ceiling, refresh)
 
@@ -51,6 +51,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, folder: Path) -> Checkpoint:
+        """Read the configs of a folder, and no weights."""
         config = Config(folder)
         family = find_family(config)
         spec = family.read(config)
@@ -68,7 +69,7 @@ class Checkpoint:
         ceiling: float | None = None,
         refresh: int | None = None,
     ) -> Backbone:
-        """`engine` unset: graphs on a GPU."""
+        """Load the weights. The options are those of `load_model`."""
         if dtype is not None and not isinstance(dtype, torch.dtype):
             raise InputError(f"dtype must be a torch dtype such as torch.bfloat16, or unset; got {dtype!r}.")
         chosen = engine_for(torch.device(device), engine)  # refused before weights are read

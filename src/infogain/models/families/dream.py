@@ -34,7 +34,7 @@ MASK_ID = 151666
 
 
 def read_qwen(config: Config, family: str, mask_id: int) -> Spec:
-    """What Qwen-shaped configs share."""
+    """The Spec of a config with Qwen's keys, before what Dream or SDAR does in its own way."""
     heads, hidden = config["num_attention_heads"], config["hidden_size"]
     return Spec(
         family=family,

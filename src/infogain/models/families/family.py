@@ -1,4 +1,4 @@
-"""What a family of checkpoints is: how its config becomes a Spec, and what its weights are called."""
+"""A family of checkpoints: how its config becomes a Spec, and what its weights are called."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ QWEN = {
 
 
 class Config:
-    """A checkpoint's config.json, read key by key; what nobody read and nobody knows is worth a warning."""
+    """A checkpoint's config.json, or another JSON object beside it, read key by key."""
 
     def __init__(self, folder: Path, name: str = "config.json") -> None:
         self.path = folder / name
@@ -55,30 +55,33 @@ class Config:
         return self.values[key]
 
     def get(self, key: str, default: Any) -> Any:
-        """A key that may be missing, or null."""
+        """The value of a key, or the default where the key is missing or null."""
         value = self.values.get(key)
         return default if value is None else value
 
     def ids(self, key: str) -> tuple[int, ...]:
-        """One id, several, or none."""
+        """The ids of a key that holds one id, several, or none."""
         value = self.get(key, [])
         return tuple(value) if isinstance(value, list) else (value,)
 
 
 @dataclass(frozen=True)
 class Family:
+    """What is known of all checkpoints of a family."""
+
     name: str
     model_types: tuple[str, ...]  # as config.json spells them
     spec: Callable[[Config], Spec]
-    names: dict[str, str]  # ours -> the checkpoint's
-    keys: frozenset[str]  # config keys known to be harmless or handled
-    must: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # values this backbone can run; absent is fine
+    names: dict[str, str]  # our names of the weights -> the checkpoint's
+    keys: frozenset[str]  # config keys that are known to be harmless or handled
+    must: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # config values that this backbone can run; absent is fine
     ties_silently: bool = False  # a missing head means the embedding
-    rows_from_weights: bool = False  # the vocabulary is as large as the embedding in the file, whatever the config says
+    rows_from_weights: bool = False  # the vocabulary size is that of the stored embedding, not the config's
     turn_ends: tuple[str, ...] = ()  # tokens that close an answer
     template: str | None = None  # chat template, where the checkpoint's own is not to be used
 
     def read(self, config: Config) -> Spec:
+        """The Spec of a config. Refuses what the backbone cannot run, and warns of keys that are not known."""
         for key, allowed in self.must:
             if key in config.values and config.values[key] not in allowed:
                 raise InputError(

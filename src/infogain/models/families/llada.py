@@ -86,14 +86,14 @@ def read_spec(config: Config) -> Spec:
         eos_ids=config.ids("eos_token_id"),
         context=config.get("max_sequence_length", None),
         tied=config.get("weight_tying", False),
-        wide_rope=config.get("rope_full_precision", True),
+        rope_in_float32=config.get("rope_full_precision", True),
     )
 
 
 TURN_ENDS = ("<|eot_id|>",)
 LLADA = Family("LLaDA", ("llada",), read_spec, NAMES, KEYS, MUST, turn_ends=TURN_ENDS)
 
-# Its authors' programs replace LLaDA's template by this one: a single line break after each header.
+# MMaDA's authors replace LLaDA's template by this one in their programs: a single line break after each header.
 MMADA_TEMPLATE = (
     "<|startoftext|>{% for message in messages %}<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n"
     "{{ message['content'] | trim }}<|eot_id|>{% endfor %}{{ '<|start_header_id|>assistant<|end_header_id|>\n' }}"
@@ -113,5 +113,5 @@ MMADA = Family(
 
 
 def is_mmada(config: Config) -> bool:
-    """Some of its checkpoints call themselves `llada`; their sizes of images or their class tell them."""
+    """Whether a config is MMaDA's. Some say `llada`; keys of its image codes, or its class, give it away."""
     return bool(MMADA_KEYS & config.values.keys()) or any("mmada" in c.lower() for c in config.get("architectures", []))

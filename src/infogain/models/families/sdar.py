@@ -13,7 +13,7 @@ MASK_ID, BLOCK = 151669, 4  # the published configs hold neither
 
 def read_spec(config: Config) -> Spec:
     shape = read_qwen(config, "sdar", MASK_ID)
-    return replace(shape, qk_norm=True, wide_norm=True, block=config.get("block_size", BLOCK))
+    return replace(shape, qk_norm=True, norm_scales_in_float32=True, block=config.get("block_size", BLOCK))
 
 
 SDAR = Family(

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spec:
+    """The sizes of a transformer, and what its family does in its own way."""
+
     family: str
-    vocab_size: int  # rows of the embedding, the mask's among them
+    vocab_size: int  # rows of the embedding, the mask's included
     hidden: int
     layers: int
     heads: int
@@ -19,22 +21,22 @@ class Spec:
     norm_eps: float
     mask_id: int
     eos_ids: tuple[int, ...] = ()
-    context: int | None = None  # columns the config allows
+    context: int | None = None  # the most columns that the config allows
     qkv_bias: bool = False
     qk_norm: bool = False
     tied: bool = False  # the head is the embedding
     shift: bool = False  # the logits at a column predict the next one (Dream)
-    block: int | None = None  # attention block the checkpoint was trained with; set: block-causal (SDAR)
-    wide_rope: bool = False  # q and k are rotated in float32 (LLaDA); else in the activations' dtype
-    wide_norm: bool = False  # the norm's weight multiplies before the cast back (SDAR); else after
+    block: int | None = None  # set: attention is block-causal, in blocks of this width (SDAR)
+    rope_in_float32: bool = False  # q and k are rotated in float32 (LLaDA); else in the activations' dtype
+    norm_scales_in_float32: bool = False  # the norm's weight multiplies before the cast back (SDAR); else after
 
-    def cached(self, columns: int) -> int:
-        """How many numbers the keys and values of these columns hold."""
+    def kv_numbers(self, columns: int) -> int:
+        """How many numbers the K/V of this many columns hold."""
         return 2 * self.layers * self.kv_heads * self.head_dim * columns
 
     @property
     def widest(self) -> int:
-        """How many numbers a token needs in the wide part of a layer, about."""
+        """About how many numbers a token needs in the widest part of a layer, the MLP."""
         return 3 * self.intermediate + 4 * self.hidden
 
     @property

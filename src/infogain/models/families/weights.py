@@ -1,4 +1,4 @@
-"""Weights, streamed from safetensors straight to their place: no second copy of the model ever exists."""
+"""Weights, streamed from safetensors straight into the model: a second copy of it never exists."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ SHARD = re.compile(r"(?P<set>.*)-\d+-of-(?P<count>\d+)\.safetensors")
 def load_weights(
     transformer: Transformer, family: Family, folder: Path, dtype: torch.dtype | None, device: str
 ) -> None:
-    """Fill a transformer made on the meta device. `dtype` None keeps the file's."""
-    wanted = weight_names(transformer, family)  # theirs -> ours
-    left = dict(wanted)
+    """Load the weights of a folder into a transformer made on the meta device. `dtype` None keeps the file's."""
+    left = weight_names(transformer, family)  # theirs -> ours; what is still to be loaded
     strange = []
     for name, tensor in stream(folder, device):
         ours = left.pop(name, None)
@@ -99,10 +98,10 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 
 def shards(folder: Path) -> list[Path]:
-    """The weight files of a checkpoint: those its index names, or the only one. Files beside them are not read."""
+    """The weight files of a checkpoint: those that its index names, or the single one. Others are not read."""
     if (folder / INDEX).exists():
         return indexed(folder / INDEX)
-    return [folder / WHOLE] if (folder / WHOLE).exists() else _only(folder)
+    return [folder / WHOLE] if (folder / WHOLE).exists() else _unnamed_shards(folder)
 
 
 def indexed(index: Path) -> list[Path]:
@@ -119,8 +118,8 @@ def indexed(index: Path) -> list[Path]:
     return paths
 
 
-def _only(folder: Path) -> list[Path]:
-    """The weights of a folder that has neither an index nor a model.safetensors: one file, or one set of shards."""
+def _unnamed_shards(folder: Path) -> list[Path]:
+    """The weight files of a folder with neither an index nor a model.safetensors: one file, or one set of shards."""
     paths = sorted(folder.glob("*.safetensors"))
     if not paths:
         raise InputError(f"{folder} holds no *.safetensors. Only safetensors weights are read.")
