@@ -55,13 +55,13 @@ def pip_options() -> argparse.ArgumentParser:
 
 
 def configured(listing: str) -> list[str]:
-    """Turn what `pip config list` prints into the arguments that would say the same."""
+    """Turn what `pip config list` prints into the arguments that would say the same. What is empty was not said."""
     settings: dict[str, str] = {}
-    lines = [line.partition("=") for line in listing.splitlines() if "=" in line]
     for section in OVERRIDING:
-        found = [(key.removeprefix(f"{section}."), value) for key, _, value in lines if key.startswith(f"{section}.")]
-        settings |= {name: ast.literal_eval(value) for name, value in found}
-    settings = {name: value for name, value in settings.items() if value and name not in HARMLESS}
+        for line in listing.splitlines():
+            name, _, written = line.removeprefix(f"{section}.").partition("=")
+            if line.startswith(f"{section}.") and name not in HARMLESS and (value := ast.literal_eval(written)):
+                settings[name] = value
     return [argument for name, value in settings.items() for argument in _argument(name, value)]
 
 

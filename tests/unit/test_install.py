@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 LISTING = r"""
 :env:.args='--find-links from-make'
 :env:.disable-pip-version-check='1'
+:env:.extra-index-url=''
 :env:.find-links='/wheels "/more wheels"'
 download.find-links='/of-another-command'
 global.cert='/a folder/ca.pem'
@@ -36,7 +37,7 @@ def uv_arguments(*pip: str) -> list[str]:
 
 
 def test_pips_settings_override_each_other_as_in_pip() -> None:
-    """The environment stands over the section of `install`, that over `global`; no other section counts."""
+    """The environment stands over the section of `install`, that over `global`; nothing else counts, and no blank."""
     assert sorted(configured(LISTING)) == [
         "--cert=/a folder/ca.pem",
         "--extra-index-url=https://one.test/simple",
