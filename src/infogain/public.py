@@ -4,7 +4,6 @@ from infogain import models, samplers
 from infogain.algorithm.canvas import Canvas
 from infogain.algorithm.schedule import Steps, TokensPerStep
 from infogain.algorithm.vocabulary import Vocabulary
-from infogain.config import save_recipe
 from infogain.decode import decode, decode_lanes, decode_stream
 from infogain.errors import (
     ContextError,
@@ -23,7 +22,8 @@ from infogain.loop.result import Result
 from infogain.loop.step import StepEvent
 from infogain.loop.trace import Trace
 from infogain.recipe import Recipe
-from infogain.resolve import load_recipe
+from infogain.recipe_files import load_recipe
+from infogain.recipe_writer import save_recipe
 from infogain.text.text_model import TextModel
 from infogain.version import __version__
 

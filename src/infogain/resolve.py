@@ -7,23 +7,21 @@ fills them in: `decode` takes all columns at once and ends nowhere, texts are as
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import signature
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from infogain.algorithm.schedule import Schedule, Steps, TokensPerStep
-from infogain.errors import InfoGainError, InputError, OptionError, UnknownName
-from infogain.options import Plain, fields
+from infogain.errors import InputError, OptionError, UnknownName
+from infogain.options import fields
 from infogain.recipe import Recipe
+from infogain.recipe_files import is_path, load_recipe, recipe_names
 from infogain.samplers import SAMPLERS, Sampler
 
 Given = Recipe | Sampler | str | Path | Mapping[str, Any] | None
 SCHEDULE = {"k": "k", "steps": "count", "shape": "shape"}  # keyword -> option of a schedule
-SUFFIX = ".toml"
 
 
 def as_recipe(given: Given = None, options: Mapping[str, Any] = {}, call: Callable[..., Any] | None = None) -> Recipe:
@@ -112,7 +110,7 @@ def _named(name: str) -> Recipe:
     """A sampler's name, a recipe's, or a path."""
     if name.partition(":")[0] in SAMPLERS:
         return _with_sampler(Recipe(), name)
-    if name in recipe_names() or _is_path(name):
+    if name in recipe_names() or is_path(name):
         return load_recipe(name)
     raise UnknownName("sampler or recipe", name, {*SAMPLERS, *recipe_names()})
 
@@ -121,64 +119,3 @@ def _with_sampler(recipe: Recipe, sampler: Any) -> Recipe:
     """A name that the recipe's sampler bears already changes nothing, as --sampler does not."""
     same = isinstance(sampler, str) and sampler == recipe.sampler.name
     return recipe if same else replace(recipe, sampler=sampler)
-
-
-# recipe files
-
-
-def recipes_folder() -> Path:
-    """Within the installed package, or at the root of a checkout."""
-    package = Path(__file__).parent
-    inside = package / "recipes"
-    return inside if inside.is_dir() else package.parents[1] / "recipes"
-
-
-def recipe_names() -> list[str]:
-    """The recipes that come with the package."""
-    return sorted(path.stem for path in recipes_folder().glob(f"*{SUFFIX}"))
-
-
-def about_recipe(name: str) -> str:
-    """What the head of its file says of a recipe that comes with the package."""
-    lines = _recipe_path(name).read_text(encoding="utf-8").splitlines()
-    return " ".join(line.removeprefix("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
-
-
-def load_recipe(name: str | Path) -> Recipe:
-    """The recipe of that name which comes with the package, or the one a TOML file holds.
-
-    A key that is left out of a file means what a flag means that is not given: see `resolve`.
-    """
-    path = _recipe_path(name)
-    table = _read_toml(path)
-    try:
-        return Recipe.of(table)
-    except InfoGainError as error:
-        raise OptionError(f"{path}: {error}") from error
-
-
-def _recipe_path(name: str | Path) -> Path:
-    if isinstance(name, Path) or (name not in recipe_names() and _is_path(name)):
-        return Path(name)
-    if name not in recipe_names():
-        raise UnknownName("recipe", name, recipe_names(), ", which is no file either")
-    return recipes_folder() / f"{name}{SUFFIX}"
-
-
-def _is_path(name: str) -> bool:
-    return name.endswith(SUFFIX) or Path(name).name != name or Path(name).exists()
-
-
-def _read_toml(path: Path) -> Plain:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise InputError(
-            f"a recipe must be a TOML file that can be read; {path}: {error.strerror}. "
-            "Write one with `infogain recipe > my-recipe.toml`."
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"a recipe must be TOML; {path} is not: {error}. Compare it with what `infogain recipe` prints."
-        ) from error

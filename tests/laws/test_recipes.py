@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 import infogain
-from infogain import InputError, OptionError, Recipe, TextModel, UnknownName, resolve
+from infogain import InputError, OptionError, Recipe, TextModel, UnknownName, recipe_files
 from infogain.cli.model import Source
-from infogain.config import dump_recipe
 from infogain.evals.runs import list_runs
 from infogain.generate import BLOCK
 from infogain.models.backbone.backbone import random_backbone
 from infogain.options import fields, option, plain
-from infogain.resolve import SCHEDULE, as_recipe, load_recipe, recipe_names
+from infogain.recipe_files import load_recipe, recipe_names
+from infogain.recipe_writer import dump_recipe
+from infogain.resolve import SCHEDULE, as_recipe
 from infogain.samplers import SAMPLERS, Entropy, InfoGain
 from tests.e2e.test_cli import ok, refused
 from tests.laws.test_backbone import SPECS
@@ -232,7 +233,7 @@ def test_an_installed_package_has_its_recipes_inside(tmp_path: Path, monkeypatch
     inside = tmp_path / "infogain" / "recipes"
     inside.mkdir(parents=True)
     (inside / "mine.toml").write_text("# Mine.\nblock = 3\n")
-    monkeypatch.setattr(resolve, "__file__", str(inside.parent / "resolve.py"))
+    monkeypatch.setattr(recipe_files, "__file__", str(inside.parent / "recipe_files.py"))
     assert recipe_names() == ["mine"]
     assert load_recipe("mine") == as_recipe("mine") == Recipe(block=3)
 

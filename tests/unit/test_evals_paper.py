@@ -16,8 +16,8 @@ from infogain.evals import reproduce
 from infogain.evals.reproduced_table import notes, table_of
 from infogain.evals.tasks import load_task
 from infogain.recipe import Recipe
+from infogain.recipe_files import load_recipe, recipes_folder
 from infogain.report.paper import FILE, PaperTable, load_table, table_names
-from infogain.resolve import load_recipe, recipes_folder
 from infogain.samplers import KLASS, PC, Confidence, InfoGain, LookUM
 
 TABLES = {name: load_table(name) for name in ("table2", "table3")}

@@ -14,7 +14,8 @@ from infogain.cli.outline import offering
 from infogain.generate import BLOCK
 from infogain.options import Plain, accepted, dashed, fields
 from infogain.recipe import Recipe
-from infogain.resolve import change, load_recipe
+from infogain.recipe_files import load_recipe
+from infogain.resolve import change
 from infogain.samplers import SAMPLERS, BestOfN
 
 

@@ -7,9 +7,9 @@ import click
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
 from infogain.cli.terminal import Terminal
-from infogain.config import dump_recipe
 from infogain.recipe import Recipe
-from infogain.resolve import about_recipe, recipe_names
+from infogain.recipe_files import about_recipe, recipe_names
+from infogain.recipe_writer import dump_recipe
 
 
 def list_recipes(context: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 from infogain.errors import InputError, UnknownName
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.resolve import change, load_recipe, recipes_folder
+from infogain.recipe_files import load_recipe, recipes_folder
+from infogain.resolve import change
 
 FILE = "table.toml"
 Pair = tuple[float, float]

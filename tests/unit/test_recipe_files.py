@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from infogain.algorithm.schedule import Steps, TokensPerStep
-from infogain.config import dump_recipe, save_recipe
 from infogain.errors import InputError, OptionError
 from infogain.recipe import Recipe
-from infogain.resolve import change, load_recipe
+from infogain.recipe_files import load_recipe
+from infogain.recipe_writer import dump_recipe, save_recipe
+from infogain.resolve import change
 from infogain.samplers import SAMPLERS, BestOfN, Confidence, Entropy, InfoGain, Margin, make
 
 RECIPES = sorted(path for path in (Path(__file__).parents[2] / "recipes").rglob("*.toml") if path.stem != "table")

@@ -1,4 +1,7 @@
-"""Recipes written as TOML files, which give each recipe back exactly when they are loaded."""
+"""Writes recipes as TOML files, which give each recipe back exactly when they are loaded.
+
+It stands apart from `recipe_files`, which the core imports: writing needs a library that the core does without.
+"""
 
 from __future__ import annotations
 
