@@ -27,8 +27,7 @@ from infogain.studies.cell_observer import join_paths
 from infogain.studies.decoding import batches, lines, run_cell
 from infogain.studies.estimate import seconds
 from infogain.studies.methods import METHODS, method_cell, recipe
-from infogain.studies.names import ORDER
-from infogain.studies.report_page import save_report
+from infogain.studies.report_page import ORDER, save_report
 from infogain.studies.results_page import build
 from infogain.studies.run import main as run_program
 from infogain.studies.store import Store

@@ -43,17 +43,12 @@ EXPLAINED: dict[str, str] = {
     "factors finished first %": "decodes that finish both factors before the product, in per cent",
     "verdict written at": "when the verdict is written, from 0 (first step) to 1 (last)",
     "verdict last %": "decodes that write the verdict after all of the reasoning, in per cent",
-    "oneway": _TASK,
-    "judgement": _TASK,
-    "sudoku": _TASK,
-    "countdown": _TASK,
-    "arithmetic": _TASK,
+    **dict.fromkeys(("oneway", "judgement", "sudoku", "countdown", "arithmetic"), _TASK),
     # what it cost
     "H̃": f"{ENTROPY}; mean over texts",
     "mean H̃": f"H̃ ({ENTROPY}), mean of the tasks",
     "forwards": "calls of the model",
-    "token-forwards": "columns that ran through the model, all candidates counted",
-    "token-fw": "columns that ran through the model, all candidates counted",
+    **dict.fromkeys(("token-forwards", "token-fw"), "columns that ran through the model, all candidates counted"),
     "bypass": "steps with a choice that were decided without candidates",
     "bypassed %": "steps with a choice that were decided without candidates, in per cent",
     "tok/s": "tokens written per second, scoring excluded",
@@ -72,8 +67,7 @@ EXPLAINED: dict[str, str] = {
     # time and memory
     "case": "what was timed",
     "ms/step": "milliseconds of a whole step that opens no block",
-    "forward": "milliseconds of the model's forward alone",
-    "forward ms": "milliseconds of the model's forward alone",
+    **dict.fromkeys(("forward", "forward ms"), "milliseconds of the model's forward alone"),
     "opening": "milliseconds to open a block",
     "ms/token": "milliseconds per token of whole decodes, block openings counted as greedy's",
     "tokens/s": "tokens written per second of a whole decode",
@@ -94,9 +88,7 @@ EXPLAINED: dict[str, str] = {
     "10¹² operations, N = 8": "operations of a step with 8 candidates",
     "columns, greedy": "columns that run through the model in a greedy step",
     "columns, N = 8": "columns that run through the model in a step with 8 candidates",
-    "Eq. 26": _COST_MODEL,
-    "Eq. 27": _COST_MODEL,
-    "Eq. 28": _COST_MODEL,
+    **dict.fromkeys(("Eq. 26", "Eq. 27", "Eq. 28"), _COST_MODEL),
     # comparisons and verdicts
     "study": "where it is measured",
     "claim": "what the paper says",
@@ -115,9 +107,7 @@ EXPLAINED: dict[str, str] = {
     "second − first": "mean difference over problems that both runs have",
     "paper": "the paper's numbers",
     "here": "this package's numbers",
-    "Dream": _PAPER,
-    "SDAR": _PAPER,
-    "TraDo": _PAPER,
+    **dict.fromkeys(("Dream", "SDAR", "TraDo"), _PAPER),
 }
 
 

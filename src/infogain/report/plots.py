@@ -26,6 +26,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK, GREY)
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKS = "osD^vP*X"
+MEAN_ENTROPY = r"mean $\tilde{H}$ (nats)"
 DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.92) hue-rotate(180deg); } }"
 LINES: dict[str, tuple[str, Any]] = {
     "uniform": (GREY, ":"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
 
 from infogain.evals.intervals import Interval
 from infogain.report.numbers import grouped, number, percent
@@ -13,6 +13,7 @@ from infogain.report.tables import Table
 from infogain.studies.cell import CellResult, Point
 from infogain.studies.independent import interval, paired
 
+Columns = dict[str, Callable[[CellResult], str]]  # of a table: what each says of a row
 MANY = 3  # names in a list; of more, how many
 
 
@@ -69,6 +70,11 @@ def entropy(row: CellResult) -> str:
     return interval(row, "entropy").show(digits=2)
 
 
+def said_of(row: CellResult) -> str:
+    """How often it was right and at what cost, for a sentence: `97.0 % (H̃ 1.25)`."""
+    return f"{percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})"
+
+
 def points(gap: Interval) -> str:
     """A difference between shares."""
     return gap.show(scale=100, signed=True)
@@ -99,7 +105,7 @@ def leaders(rows: Sequence[CellResult], label: str) -> str:
     return f"Best: {' and '.join(names)} with {top} %{' each' if len(names) > 1 else ''}"
 
 
-SHOWN: dict[str, Any] = {
+SHOWN: Columns = {
     "accuracy %": accuracy,
     "sound %": lambda row: percent(row["sound"]),
     "H̃": entropy,
@@ -110,8 +116,13 @@ SHOWN: dict[str, Any] = {
 }
 
 
-def listing(title: str, rows: list[CellResult], numbers: list[str], labels: list[str] | None = None) -> Table:
-    """One line per row: its labels, then these numbers."""
-    names = labels or (list(rows[0].labels) if rows else [])
-    lines = [[*(str(row.labels.get(name, "")) for name in names), *(SHOWN[x](row) for x in numbers)] for row in rows]
-    return Table([*names, *numbers], lines, words=len(names), title=title)
+def listing(title: str, rows: list[CellResult], numbers: Sequence[str], labels: Sequence[str] = ()) -> Table:
+    """One line per row: its labels, these or all, then these numbers."""
+    names = labels or list(rows[0].labels if rows else ())
+    said: Columns = {name: lambda row, name=name: str(row.labels.get(name, "")) for name in names}  # type: ignore[misc]
+    return tabulate(title, rows, {**said, **{name: SHOWN[name] for name in numbers}}, words=len(names))
+
+
+def tabulate(title: str, rows: Sequence[CellResult], columns: Columns, words: int = 1) -> Table:
+    """One line per row: what each column says of it."""
+    return Table(list(columns), [[say(row) for say in columns.values()] for row in rows], words, title)

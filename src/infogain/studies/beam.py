@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from infogain.options import Plain
-from infogain.report.numbers import percent
-from infogain.report.plots import Figure, nth, side_legend, tidy
+from infogain.report.plots import MEAN_ENTROPY, Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
-from infogain.studies.cell import Cell, CellResult, Point, pick
+from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing, said_of
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import SEEDS, of_size, recipe
 
@@ -55,14 +54,13 @@ class BeamStudy(Study):
         left, right = figure.subplots(1, 2)
         largest = max(row["budget"] for row in rows)
         main = 8 if pick(rows, budget=8) else largest
-        for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
-            own = pick(rows, task=task, budget=main)
+        for i, (task, own) in enumerate(by(pick(rows, budget=main), "task").items()):
             widths = [row["width"] for row in own]
             left.plot(widths, [row["entropy"] for row in own], **nth(i), label=task)
             right.errorbar(
                 widths, [100 * row["accuracy"] for row in own], accuracy_bars(own), capsize=2, **nth(i), label=task
             )
-        for axes, words in ((left, r"mean $\tilde{H}$ (nats)"), (right, "accuracy % (95 % interval)")):
+        for axes, words in ((left, MEAN_ENTROPY), (right, "accuracy % (95 % interval)")):
             axes.set_xscale("log", base=2)
             ticks = sorted({row["width"] for row in rows if row["budget"] == main})
             axes.set_xticks(ticks, [f"{w}\n(best-of-N)" if w == main else f"{w}" for w in ticks])
@@ -71,8 +69,8 @@ class BeamStudy(Study):
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
-        for task in dict.fromkeys(row["task"] for row in rows):
-            named = {row["width"]: row for row in pick(rows, task=task, budget=8)}
+        for task, own in by(pick(rows, budget=8), "task").items():
+            named = {row["width"]: row for row in own}
             if len(named) == 4:
                 found.append(beats(f"The sampler (width 1) beats best-of-8: {task}", named[1], named[8]))
                 one, *wider = (interval(named[width], "entropy") for width in (1, 2, 4))
@@ -83,8 +81,7 @@ class BeamStudy(Study):
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
-        for task in dict.fromkeys(row["task"] for row in rows):
-            own = pick(rows, task=task, budget=8) or pick(rows, task=task)
-            parts = ", ".join(f"{row['width']}: {percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})" for row in own)
+        for task, own in by(pick(rows, budget=8) or rows, "task").items():
+            parts = ", ".join(f"{row['width']}: {said_of(row)}" for row in own)
             said.append(f"{task}, budget {own[0]['budget']}, by width: {parts}.")
         return said

@@ -6,7 +6,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import BLACK, ORANGE, RED, Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
-from infogain.studies.cell import Cell, CellResult, Point, pick
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
 
 K = 2
@@ -30,18 +30,13 @@ class CandidatesStudy(Study):
             f"confidence (drawn), K = {K // 2}": recipe(METHODS["confidence (drawn)"], K // 2),
             f"entropy, K = {K // 2}": recipe(METHODS["entropy"], K // 2),
         }
-        seeds_used = SEEDS[:seeds]
-        points = []
+        sweep = {n: recipe({"name": "info-gain", "n": n}, K) for n in counts}
+        points: list[Point] = []
         for task in tasks:
-            for n in counts:
-                cell = Cell(task, recipe({"name": "info-gain", "n": n}, K), problems, seeds_used)
-                points.append(Point({"part": SWEEP, "task": task, "sampler": "info-gain", "N": n}, cell))
-            for name, rival in rivals.items():
-                points.append(
-                    Point(
-                        {"part": EQUAL, "task": task, "sampler": name, "N": ""}, Cell(task, rival, problems, seeds_used)
-                    )
-                )
+            labels = [{"part": SWEEP, "task": task, "sampler": "info-gain", "N": n} for n in sweep]
+            labels += [{"part": EQUAL, "task": task, "sampler": name, "N": ""} for name in rivals]
+            cells = (Cell(task, asked, problems, SEEDS[:seeds]) for asked in (*sweep.values(), *rivals.values()))
+            points += map(Point, labels, cells)
         return points
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
@@ -50,17 +45,17 @@ class CandidatesStudy(Study):
         return [listing(f"Info-Gain with K = {K}, and rivals for the same compute", rows, numbers, labels)]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        tasks = list(dict.fromkeys(row["task"] for row in rows))
+        tasks = by(rows, "task")
         panels = figure.subplots(2, 2).flatten() if len(tasks) > 1 else [figure.subplots()]
-        for axes, task in zip(panels, tasks, strict=False):
-            own = pick(rows, task=task, part=SWEEP)
+        for axes, (task, both) in zip(panels, tasks.items(), strict=False):
+            own = pick(both, part=SWEEP)
             x = [row["token_forwards"] for row in own]
             style = {**nth(0), "label": f"info-gain, K = {K}, N as marked"}
             axes.errorbar(x, [100 * row["accuracy"] for row in own], accuracy_bars(own), capsize=2, **style)
             for row in own:
                 at = (row["token_forwards"], 100 * row["accuracy"])
                 axes.annotate(f"{row['N']}", at, xytext=(4, -12), textcoords="offset points", fontsize=8)
-            for row, colour, mark in zip(pick(rows, task=task, part=EQUAL), (BLACK, ORANGE, RED), "sD^", strict=True):
+            for row, colour, mark in zip(pick(both, part=EQUAL), (BLACK, ORANGE, RED), "sD^", strict=True):
                 y, error = 100 * row["accuracy"], accuracy_bars([row])
                 axes.errorbar(row["token_forwards"], y, error, fmt=mark, color=colour, capsize=2, label=row["sampler"])
             axes.set_xscale("log", base=2)
@@ -69,21 +64,17 @@ class CandidatesStudy(Study):
         figure_legend(figure, panels[0], 4)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        found = []
-        for task in dict.fromkeys(row["task"] for row in rows):
-            for own in pick(rows, task=task, N=8):
-                for rival in pick(rows, task=task, part=EQUAL):
-                    found.append(beats(f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}", own, rival))
-        return found
+        return [
+            beats(f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}", own, rival)
+            for task, both in by(rows, "task").items()
+            for own in pick(both, N=8)
+            for rival in pick(both, part=EQUAL)
+        ]
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
-        for task in dict.fromkeys(row["task"] for row in rows):
-            sweep = ", ".join(
-                f"N = {row['N']}: {percent(row['accuracy'])} %" for row in pick(rows, task=task, part=SWEEP)
-            )
-            rivals = ", ".join(
-                f"{row['sampler']}: {percent(row['accuracy'])} %" for row in pick(rows, task=task, part=EQUAL)
-            )
+        for task, own in by(rows, "task").items():
+            sweep = ", ".join(f"N = {row['N']}: {percent(row['accuracy'])} %" for row in pick(own, part=SWEEP))
+            rivals = ", ".join(f"{row['sampler']}: {percent(row['accuracy'])} %" for row in pick(own, part=EQUAL))
             said.append(f"{task}: {sweep}; for the same compute or less {rivals}.")
         return said

@@ -6,7 +6,8 @@ import math
 
 from infogain.evals.intervals import correlation
 from infogain.evals.means import mean
-from infogain.report.plots import Figure, nth, side_legend, tidy
+from infogain.report.numbers import NONE
+from infogain.report.plots import MEAN_ENTROPY, Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study
 from infogain.studies.cell import FIGURE, CellResult, Point
@@ -42,21 +43,18 @@ class CorrelationStudy(Study):
         lines = []
         for name, points in groups(rows).items():
             r = correlation(*zip(*points, strict=True))
-            lines.append([name, str(len(points)), "–" if math.isnan(r.low) else r.show(2, signed=True)])
+            lines.append([name, str(len(points)), NONE if math.isnan(r.low) else r.show(2, signed=True)])
         return [Table(["problems", "configurations", "r"], lines, title="Pearson's r of accuracy and mean H̃")]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         found = groups(rows)
-        panels = (
-            (left, [AVERAGE], "mean of the tasks"),
-            (right, [n for n in found if n != AVERAGE], "each set of problems"),
-        )
-        for axes, names, title in panels:
+        each = [name for name in found if name != AVERAGE]
+        for axes, names, title in ((left, [AVERAGE], "mean of the tasks"), (right, each, "each set of problems")):
             for i, name in enumerate(n for n in names if found.get(n)):
                 x, y = zip(*found[name], strict=True)
                 axes.plot(x, [100 * v for v in y], **{**nth(i), "linestyle": "none"}, alpha=0.8, label=name)
-            tidy(axes, xlabel=r"mean $\tilde{H}$ (nats)", ylabel="accuracy %", title=title)
+            tidy(axes, xlabel=MEAN_ENTROPY, ylabel="accuracy %", title=title)
         side_legend(right)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
@@ -69,7 +67,7 @@ class CorrelationStudy(Study):
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         grid = self.tables(rows)[0]
-        return [f"r = {r} on {name} ({count} configurations)." for name, count, r in grid.rows if r != "–"]
+        return [f"r = {r} on {name} ({count} configurations)." for name, count, r in grid.rows if r != NONE]
 
 
 def groups(rows: list[CellResult]) -> dict[str, list[tuple[float, float]]]:
@@ -85,9 +83,6 @@ def groups(rows: list[CellResult]) -> dict[str, list[tuple[float, float]]]:
         if row["set"] != FIGURE_SET:
             by_setting.setdefault((row["K"], row["τ_token"], row["sampler"]), []).append(row)
     tasks = len({row["set"] for row in rows} - {FIGURE_SET})
-    found[AVERAGE] = [
-        (mean([row["entropy"] for row in same]), mean([row["accuracy"] for row in same]))
-        for same in by_setting.values()
-        if len(same) == tasks
-    ]
+    whole = [same for same in by_setting.values() if len(same) == tasks]
+    found[AVERAGE] = [(mean([x["entropy"] for x in same]), mean([x["accuracy"] for x in same])) for same in whole]
     return {name: points for name, points in found.items() if points and (tasks > 1 or name != AVERAGE)}

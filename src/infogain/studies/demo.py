@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from infogain.report.numbers import percent
-from infogain.report.plots import Axes, Figure, colour, line, tidy
+from infogain.report.plots import Axes, Figure, bars_across, colour, line, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import SHOWN, Study, accuracy_bars, leaders
-from infogain.studies.cell import CellResult, Point, pick
+from infogain.studies.abstract_study import SHOWN, Columns, Study, accuracy_bars, leaders, said_of
+from infogain.studies.cell import CellResult, Point, by, pick
 from infogain.studies.independent import interval
 from infogain.studies.methods import GREEDY, TAU, method_points
 
@@ -22,7 +22,7 @@ BEST: dict[str, Callable[[list[float]], float]] = {
     "token-forwards": min,
     "seconds": min,
 }
-SHOW = {
+SHOW: Columns = {
     **SHOWN,
     "accuracy %": lambda row: f"{percent(row['accuracy'])} {interval(row, 'accuracy').bounds(digits=0, scale=100)}",
     "H̃": lambda row: f"{row['entropy']:.2f}",
@@ -48,7 +48,7 @@ class DemoStudy(Study):
         return [point for points in found for point in points]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [table(pick(rows, task=task)) for task in K if pick(rows, task=task)]
+        return [table(own) for own in by(rows, "task").values()]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, *panels = figure.subplots(1, 1 + len(K), width_ratios=[2, *[1] * len(K)])
@@ -67,7 +67,7 @@ class DemoStudy(Study):
             draw_accuracy(axes, pick(rows, task=task), setting(task), named=axes is panels[0])
 
     def summary(self, rows: list[CellResult]) -> list[str]:
-        said = [sentence(pick(rows, task=task)) for task in K if pick(rows, task=task)]
+        said = [sentence(own) for own in by(rows, "task").values()]
         return [*said, f"{self.count} problems of a task prove little: where intervals overlap, nothing is decided."]
 
 
@@ -96,27 +96,16 @@ def sentence(rows: list[CellResult]) -> str:
     greedy = max(orders, key=lambda row: row["accuracy"])
     alike = ", ".join(row["sampler"] for row in orders if row["accuracy"] == greedy["accuracy"])
     return (
-        f"{setting(gain['task'])}: Info-Gain is right in {said(gain)}, the best greedy order ({alike}) "
-        f"in {said(greedy)}, AR in {said(named['ar'])}. {leaders(rows, 'sampler')}."
+        f"{setting(gain['task'])}: Info-Gain is right in {said_of(gain)}, the best greedy order ({alike}) "
+        f"in {said_of(greedy)}, AR in {said_of(named['ar'])}. {leaders(rows, 'sampler')}."
     )
-
-
-def said(row: CellResult) -> str:
-    return f"{percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})"
 
 
 def draw_accuracy(axes: Axes, rows: list[CellResult], title: str, named: bool) -> None:
     labels = [row["sampler"] for row in rows]
     colours = [colour(label) for label in labels]
-    axes.barh(
-        range(len(rows)),
-        [100 * row["accuracy"] for row in rows],
-        0.7,
-        xerr=accuracy_bars(rows),
-        color=colours,
-        ecolor="#333",
-    )
-    axes.set_yticks(range(len(rows)), labels if named else [""] * len(rows))
-    axes.set_ylim(len(rows) - 0.4, -0.6)
+    bars_across(axes, labels, [100 * row["accuracy"] for row in rows], accuracy_bars(rows), color=colours)
+    if not named:
+        axes.set_yticklabels([])
     tidy(axes, xlim=(0, 103), xticks=(0, 50, 100), xlabel="accuracy %, 95 % interval", title=title)
     axes.grid(axis="y", alpha=0)

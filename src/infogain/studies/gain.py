@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from infogain.report.numbers import percent
-from infogain.report.plots import Figure, figure_legend, nth, tidy
+from infogain.report.plots import MEAN_ENTROPY, Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study, accuracy_bars, leaders, listing
-from infogain.studies.cell import Cell, CellResult, Point, pick
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.methods import SEEDS, of_size, recipe
 from infogain.zoo.tasks import TASKS
 
@@ -26,50 +26,34 @@ class GainStudy(Study):
         powers = of_size(size, (0.0, 1.0), POWERS, POWERS)
         ks = of_size(size, (2,), (2,), (2, 1))
         return [
-            Point(
-                {"task": task, "K": k, "α": power},
-                Cell(
-                    task,
-                    recipe({"name": "info-gain", "gain_power": power}, k),
-                    min(problems, 200) if task == "arithmetic" else problems,
-                    SEEDS[:seeds],
-                ),
-            )
+            Point({"task": task, "K": k, "α": power}, Cell(task, asked, count, SEEDS[:seeds]))
             for task in tasks
+            for count in [min(problems, 200) if task == "arithmetic" else problems]
             for k in ks
             for power in powers
+            for asked in [recipe({"name": "info-gain", "gain_power": power}, k)]
         ]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         return [listing("Info-Gain, N = 8, τ_token = .7", rows, ["accuracy %", "sound %", "H̃", "token-forwards"])]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        ks = sorted({row["K"] for row in rows})
-        panels = figure.subplots(2, len(ks), squeeze=False, sharex=True)
-        for column, k in enumerate(ks):
-            for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
-                own = pick(rows, task=task, K=k)
-                x = [row["α"] for row in own]
-                upper, lower = panels[0][column], panels[1][column]
-                upper.errorbar(
-                    x, [100 * row["accuracy"] for row in own], accuracy_bars(own), capsize=2, **nth(i), label=task
-                )
+        by_k = sorted(by(rows, "K").items())
+        panels = figure.subplots(2, len(by_k), squeeze=False, sharex=True)
+        for (upper, lower), (k, own_k) in zip(panels.T, by_k, strict=True):
+            for i, (task, own) in enumerate(by(own_k, "task").items()):
+                x, y = [row["α"] for row in own], [100 * row["accuracy"] for row in own]
+                upper.errorbar(x, y, accuracy_bars(own), capsize=2, **nth(i), label=task)
                 lower.plot(x, [row["entropy"] for row in own], **nth(i))
-            tidy(panels[0][column], ylabel="accuracy % (95 % interval)", title=f"K = {k}")
-            tidy(
-                panels[1][column],
-                ylabel=r"mean $\tilde{H}$ (nats)",
-                xlabel="gain_power α (0: sum, 1: the paper's mean)",
-            )
+            tidy(upper, ylabel="accuracy % (95 % interval)", title=f"K = {k}")
+            tidy(lower, ylabel=MEAN_ENTROPY, xlabel="gain_power α (0: sum, 1: the paper's mean)")
         figure_legend(figure, panels[0][0], 5)
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
-        for k in sorted({row["K"] for row in rows}):
-            for task in dict.fromkeys(row["task"] for row in rows):
-                own = pick(rows, task=task, K=k)
-                paper = pick(own, α=1.0)
-                if paper:
-                    share = percent(paper[0]["accuracy"])
+        for k, own_k in sorted(by(rows, "K").items()):
+            for task, own in by(own_k, "task").items():
+                for paper in pick(own, α=1.0):
+                    share = percent(paper["accuracy"])
                     said.append(f"{task}, K = {k}. {leaders(own, 'α')}; the paper's α = 1 has {share} %.")
         return said

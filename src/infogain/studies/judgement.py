@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from infogain.report.numbers import percent
+from infogain.report.numbers import number, percent
 from infogain.report.plots import Figure, bars_across, colour, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import SHOWN, Check, Study, accuracy_bars, all_above_zero, leaders, points
-from infogain.studies.cell import CellResult, Point, pick
+from infogain.studies.abstract_study import (
+    SHOWN,
+    Check,
+    Columns,
+    Study,
+    accuracy_bars,
+    all_above_zero,
+    leaders,
+    points,
+    said_of,
+    tabulate,
+)
+from infogain.studies.cell import CellResult, Point, by, pick
 from infogain.studies.independent import interval, paired, saved_entropy
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 
-NUMBERS = ("accuracy %", "sound %", "H̃", "forwards")
+NAMED = ("entropy", "confidence (drawn)", "margin", "ar", "info-gain")
+COLUMNS: Columns = {
+    "sampler": lambda row: row["sampler"],
+    **{name: SHOWN[name] for name in ("accuracy %", "sound %", "H̃", "forwards")},
+    "verdict written at": lambda row: number(row.numbers.get("verdict_at"), 2),
+    "verdict last %": lambda row: percent(row.numbers.get("verdict_last")),
+}
 
 
 class JudgementStudy(Study):
@@ -32,15 +49,7 @@ class JudgementStudy(Study):
         return method_points(labels, ["judgement"], ks, (TAU,), problems, seeds)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [
-            Table(
-                ["sampler", *NUMBERS, "verdict written at", "verdict last %"],
-                [[row["sampler"], *(SHOWN[x](row) for x in NUMBERS), *verdict(row)] for row in rows_k],
-                title=f"K = {k}, τ_token = {TAU}",
-            )
-            for k in (1, 2)
-            if (rows_k := pick(rows, K=k))
-        ]
+        return [tabulate(f"K = {k}, τ_token = {TAU}", own, COLUMNS) for k, own in sorted(by(rows, "K").items())]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
@@ -51,15 +60,10 @@ class JudgementStudy(Study):
         bars_across(left, labels, [100 * row["accuracy"] for row in shown], accuracy_bars(shown), color=colours)
         tidy(left, xlabel="right verdicts, % (95 % interval)", title=f"accuracy (K = {k})")
         known = [row for row in shown if "verdict_at" in row.numbers]
-        bars_across(
-            right, labels if len(known) == len(shown) else [], [row["verdict_at"] for row in known], color=colours
-        )
-        tidy(
-            right,
-            xlim=(0, 1),
-            xlabel="0: in the first step, 1: in the last",
-            title="when the verdict is written (mean)",
-        )
+        at = labels if len(known) == len(shown) else []
+        bars_across(right, at, [row["verdict_at"] for row in known], color=colours)
+        tidy(right, xlim=(0, 1), xlabel="0: in the first step, 1: in the last")
+        right.set_title("when the verdict is written (mean)")
         right.tick_params(labelleft=False)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
@@ -88,17 +92,7 @@ class JudgementStudy(Study):
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
-        for k in sorted({row["K"] for row in rows}):
-            parts = [
-                f"{row['sampler']} {percent(row['accuracy'])} % (H̃ {row['entropy']:.2f})"
-                for row in pick(rows, K=k)
-                if row["sampler"] in ("entropy", "confidence (drawn)", "margin", "ar", "info-gain")
-            ]
-            said.append(f"K = {k}: {', '.join(parts)}. {leaders(pick(rows, K=k), 'sampler')}.")
+        for k, own in sorted(by(rows, "K").items()):
+            parts = [f"{row['sampler']} {said_of(row)}" for row in own if row["sampler"] in NAMED]
+            said.append(f"K = {k}: {', '.join(parts)}. {leaders(own, 'sampler')}.")
         return said
-
-
-def verdict(row: CellResult) -> list[str]:
-    if "verdict_at" not in row.numbers:
-        return ["–", "–"]
-    return [f"{row['verdict_at']:.2f}", percent(row["verdict_last"])]

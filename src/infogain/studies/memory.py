@@ -8,7 +8,7 @@ from infogain.report.paper import MEMORY
 from infogain.report.plots import Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.samplers import InfoGain, InfoGainBeam
-from infogain.studies.abstract_study import Check, Study
+from infogain.studies.abstract_study import Check, Columns, Study, tabulate
 from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.methods import of_size
 from infogain.studies.speed import GREEDY, MIB, mib, peaked, timed
@@ -46,16 +46,17 @@ class MemoryStudy(Study):
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         base = rows[0]["peak_bytes"]  # greedy comes first
-        lines = [
-            [
-                *(str(row[name]) for name in ("part", "N", "width")),
-                *(mib(row[name]) for name in ("weight_bytes", "kv_bytes", "logits_bytes", "peak_bytes")),
-                percent(row["peak_bytes"] / base - 1) if base else "–",
-            ]
-            for row in rows
-        ]
-        columns = ["part", "N", "width", "weights MiB", "K/V MiB", "logits MiB", "peak MiB", "over greedy %"]
-        return [Table(columns, lines, title=f"{rows[0]['shape']}, block 16, batch 1, no bypass")]
+        columns: Columns = {
+            "part": lambda row: row["part"],
+            "N": lambda row: str(row["N"]),
+            "width": lambda row: str(row["width"]),
+            "weights MiB": lambda row: mib(row["weight_bytes"]),
+            "K/V MiB": lambda row: mib(row["kv_bytes"]),
+            "logits MiB": lambda row: mib(row["logits_bytes"]),
+            "peak MiB": lambda row: mib(row["peak_bytes"]),
+            "over greedy %": lambda row: percent(row["peak_bytes"] / base - 1 if base else None),
+        }
+        return [tabulate(f"{rows[0]['shape']}, block 16, batch 1, no bypass", rows, columns)]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         panels = figure.subplots(1, 2, sharey=True)

@@ -42,7 +42,6 @@ VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α
     "info-gain (α 0)": {"name": "info-gain", "gain_power": 0.0},
 }
 GREEDY = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin", "klass", "pc")  # Table 6, column 4
-ADAPTIVE = ("klass (original)", "eb", "threshold", "threshold (factor)")  # spend fewer steps than K says
 # With τ_token = 0 the drawn token is the likeliest, so these are one sampler.
 TWINS = {
     "confidence (drawn)": "confidence (top-1)",

@@ -5,24 +5,21 @@ from __future__ import annotations
 from infogain.report.numbers import percent
 from infogain.report.plots import BLUE, ORANGE, Figure, line, side_legend, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import SHOWN, Check, Study
-from infogain.studies.cell import Cell, CellResult, Point, pick
+from infogain.studies.abstract_study import SHOWN, Check, Columns, Study, tabulate
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.independent import interval, opening, openings, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 
 METHODS = (
-    "uniform",
-    "ar",
-    "entropy",
-    "confidence (top-1)",
-    "confidence (drawn)",
-    "margin",
-    "lookum",
-    "info-gain",
-    "info-gain (φ top-1)",
-    "info-gain (α ½)",
-    "info-gain (α 0)",
+    *("uniform", "ar", "entropy", "confidence (top-1)", "confidence (drawn)", "margin", "lookum"),
+    *("info-gain", "info-gain (φ top-1)", "info-gain (α ½)", "info-gain (α 0)"),
 )
+COLUMNS: Columns = {
+    "sampler": lambda row: row["sampler"],
+    "factors begun first %": lambda row: percent(row.numbers.get("factors_begun")),
+    "factors finished first %": lambda row: percent(row.numbers.get("factors_finished")),
+    **{name: SHOWN[name] for name in ("accuracy %", "H̃", "forwards")},
+}
 CURVES = ("ar", "entropy", "confidence (drawn)", "lookum", "info-gain", "info-gain (α 0)")
 
 
@@ -44,18 +41,7 @@ class OneWayStudy(Study):
         return method_points(labels, ["oneway"], (1, 2), (TAU,), problems, seeds, keep=("path",))
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [
-            Table(
-                ["sampler", "factors begun first %", "factors finished first %", "accuracy %", "H̃", "forwards"],
-                [
-                    [row["sampler"], *shares(row), *(SHOWN[x](row) for x in ("accuracy %", "H̃", "forwards"))]
-                    for row in rows_k
-                ],
-                title=f"K = {k}, τ_token = {TAU}",
-            )
-            for k in (1, 2)
-            if (rows_k := pick(rows, K=k))
-        ]
+        return [tabulate(f"K = {k}, τ_token = {TAU}", own, COLUMNS) for k, own in sorted(by(rows, "K").items())]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
@@ -72,14 +58,9 @@ class OneWayStudy(Study):
             left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False)
         for row in ones:
             if row["sampler"] in CURVES and "path" in row.numbers:
-                steps, cost = zip(*row["path"], strict=True)
-                right.plot(steps, cost, **line(row["sampler"]))
-        tidy(
-            right,
-            xlabel="tokens written",
-            ylabel=r"mean cumulative entropy $\tilde{H}$ (nats)",
-            title="what it costs (K = 1)",
-        )
+                right.plot(*zip(*row["path"], strict=True), **line(row["sampler"]))
+        cost = r"mean cumulative entropy $\tilde{H}$ (nats)"
+        tidy(right, xlabel="tokens written", ylabel=cost, title="what it costs (K = 1)")
         right.set_ylim(bottom=0)
         side_legend(right)
 
@@ -100,7 +81,7 @@ class OneWayStudy(Study):
         said = []
         for row in pick(rows, K=1):
             if row["sampler"] in ("entropy", "info-gain", "info-gain (α 0)") and "factors_begun" in row.numbers:
-                begun, done = shares(row)
+                begun, done = (percent(row[name]) for name in ("factors_begun", "factors_finished"))
                 said.append(
                     f"{row['sampler']} begins with a factor in {begun} % and finishes the factors first in {done} % of "
                     f"decodes; {percent(row['accuracy'])} % of its equations are true, at H̃ {row['entropy']:.2f}."
@@ -113,7 +94,3 @@ def begins(claim: str, cell: Cell, share: float, paper: str) -> Check:
     found = opening(cell, share)
     evidence = f"{found.show(scale=100)} % (n = {openings(cell, share)}), paper {paper} %"
     return Check(claim, found.above(0.5), evidence)
-
-
-def shares(row: CellResult) -> list[str]:
-    return [percent(row[x]) if x in row.numbers else "–" for x in ("factors_begun", "factors_finished")]

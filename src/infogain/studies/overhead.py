@@ -6,7 +6,7 @@ from itertools import product
 
 from infogain.bench.bypass import ForcedBypass
 from infogain.evals.means import line, mean
-from infogain.report.numbers import percent
+from infogain.report.numbers import NONE, percent
 from infogain.report.paper import OVERHEAD
 from infogain.report.plots import BLUE, GREY, ORANGE, Figure, nth, tidy
 from infogain.report.tables import Table
@@ -20,11 +20,7 @@ from infogain.zoo.tasks import TASKS
 KS = (1, 2)
 BYPASS, OFF, SWEEP = "bypass rate", "no bypass", "N"
 GREEDY_PART, AT_RATE = "greedy", "bypass as trained"
-SHOWN = {
-    "candidates_per_row": "candidates",
-    "ms_per_step": "ms/step",
-    "forward_ms": "forward ms",
-}
+SHOWN = {"candidates_per_row": "candidates", "ms_per_step": "ms/step", "forward_ms": "forward ms"}
 SMALL = 0.1  # ε ≪ (N − 1) T_f: less than a tenth of it
 
 
@@ -116,14 +112,10 @@ class OverheadStudy(Study):
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
-        for shape in shapes_of(rows):
-            for k in KS:
-                words = [
-                    f"{part} {100 * more:+.1f} %"
-                    for part in (AT_RATE, OFF)
-                    if (more := overhead(rows, part, shape, k)) is not None
-                ]
-                said.append(f"{shape}, K = {k}, N = 8, time over greedy: {', '.join(words)}.")
+        for shape, k in product(shapes_of(rows), KS):
+            over = {part: overhead(rows, part, shape, k) for part in (AT_RATE, OFF)}
+            words = ", ".join(f"{part} {100 * more:+.1f} %" for part, more in over.items() if more is not None)
+            said.append(f"{shape}, K = {k}, N = 8, time over greedy: {words}.")
         rates = {k: bypass_rate(rows, k) for k in KS}
         known = ", ".join(f"{percent(rate)} % at K = {k}" for k, rate in rates.items() if rate is not None)
         return [*said, f"Bypass rate of the trained model at γ = .8, mean of its tasks: {known}."] if known else said
@@ -171,7 +163,7 @@ def over_greedy(rows: list[CellResult]) -> Table:
             paper = OVERHEAD.get((shape, k), {}) if part == AT_RATE else {}
             said = ", ".join(f"{name} +{mean} ± {spread}" for name, (mean, spread) in paper.items())
             numbers = [f"{row[name]:.2f}" for name in SHOWN] + [f"{ms_per_token(rows, part, shape, k):.2f}"]
-            lines.append([shape, str(k), part, *numbers, percent(more), said or "–"])
+            lines.append([shape, str(k), part, *numbers, percent(more), said or NONE])
     columns = ["shape", "K", "sampler", *SHOWN.values(), "ms/token", "over greedy %", "paper %"]
     title = "Info-Gain, N = 8, over greedy (entropy); ms/token counts block openings as greedy's"
     return Table(columns, lines, title=title)
@@ -184,12 +176,9 @@ def model_table(rows: list[CellResult], shape: str) -> Table:
     base, each = line([x - 1 for x in n], ms)
     cached, attention = line([(x - 1) / x for x in n], ms)
     models = [(x * ms[0], base + (x - 1) * each, cached + (x - 1) / x * attention) for x in n]
-    lines = [
-        [f"{x}", f"{y:.2f}", *(f"{z:.2f}" for z in predicted)] for x, y, predicted in zip(n, ms, models, strict=True)
-    ]
+    lines = [[f"{x}", *(f"{y:.2f}" for y in (own, *model))] for x, own, model in zip(n, ms, models, strict=True)]
     columns = [
-        "N",
-        "ms/step",
+        *("N", "ms/step"),
         f"Eq. 26: N · {ms[0]:.2f}",
         f"Eq. 27: {base:.2f} + (N − 1) · {each:.3f}",
         f"Eq. 28: {cached:.2f} + (N − 1)/N · {attention:.2f}",

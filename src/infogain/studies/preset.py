@@ -10,7 +10,7 @@ from infogain.report.numbers import percent
 from infogain.report.plots import Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study, points
-from infogain.studies.cell import Cell, CellResult, Point, pick
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.methods import SEEDS, TAU, VARIANTS, method_cell, of_size, recipe
 from infogain.studies.samplers import average, by_task, difference
 from infogain.zoo.tasks import TASKS
@@ -58,12 +58,11 @@ class PresetStudy(Study):
         ks = of_size(size, (2,), (2,), (2, 1))
         points = []
         for task, k in product(tasks, ks):
-            chosen = Cell(task, setting_recipe(choose(rows), k), problems, SEEDS[:seeds])
-            cells = {"preset": chosen}
+            cells = {"preset": Cell(task, setting_recipe(choose(rows), k), problems, SEEDS[:seeds])}
             for name in ("info-gain", "lookum", *VARIANTS):
                 cells[name] = method_cell(name, task, k, TAU, problems, SEEDS[:seeds])
-            for name, cell in cells.items():
-                points.append(Point({"stage": "test", "task": task, "K": k, "sampler": name, **best}, cell))
+            labels = {"stage": "test", "task": task, "K": k}
+            points += [Point({**labels, "sampler": name, **best}, cell) for name, cell in cells.items()]
         return points
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
@@ -77,9 +76,8 @@ class PresetStudy(Study):
         for i, tau_pos in enumerate(sorted({setting[0] for setting in tried})):
             line = [100 * max(v for s, v in tried.items() if (s[0], s[2]) == (tau_pos, alpha)) for alpha in alphas]
             left.plot(alphas, line, **nth(i), label=f"τ_pos = {tau_pos:g}")
-        tidy(
-            left, xlabel="gain_power α", ylabel="accuracy %, mean of tasks and K", title="position temperature (best φ)"
-        )
+        tidy(left, xlabel="gain_power α", ylabel="accuracy %, mean of tasks and K")
+        left.set_title("position temperature (best φ)")
         side_legend(left)
         for i, phi in enumerate(sorted({setting[1] for setting in tried})):
             line = [100 * tried[(best[0], phi, alpha)] for alpha in alphas]
@@ -94,8 +92,7 @@ class PresetStudy(Study):
             f"({percent(tried[best])} % there"
             + (f"; the paper's setting {percent(tried[PAPER])} %)." if PAPER in tried else ").")
         ]
-        for k in sorted({row["K"] for row in pick(rows, stage="test")}):
-            own = pick(rows, stage="test", K=k)
+        for k, own in sorted(by(pick(rows, stage="test"), "K").items()):
             found, paper, look = (average(own, name) for name in ("preset", "info-gain", "lookum"))
             if found and paper and look:
                 over_paper, over_look = (points(difference(own, "preset", name)) for name in ("info-gain", "lookum"))
@@ -135,6 +132,5 @@ def leaders(rows: list[CellResult]) -> Table:
 
 
 def test_tables(rows: list[CellResult]) -> list[Table]:
-    own = pick(rows, stage="test")
-    ks = sorted({row["K"] for row in own})
-    return [by_task(f"Accuracy % on test problems, K = {k}", pick(own, K=k)) for k in ks]
+    own = sorted(by(pick(rows, stage="test"), "K").items())
+    return [by_task(f"Accuracy % on test problems, K = {k}", tested) for k, tested in own]

@@ -14,9 +14,13 @@ from infogain.provenance import made_with
 from infogain.report.pages import markup, render
 from infogain.report.tables import Table
 from infogain.studies import trace_pair
-from infogain.studies.names import ORDER
 
 FILE = "report.html"
+# The case studies come first, then the main table, then the rest.
+ORDER = (
+    *("oneway", "judgement", "samplers", "preset", "trajectories", "correlation", "beam", "temperature", "utility"),
+    *("threshold", "candidates", "gain", "memory", "overhead"),
+)
 VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from infogain.evals import intervals
 from infogain.evals.intervals import Interval
-from infogain.report.numbers import percent
+from infogain.report.numbers import NONE, percent
 from infogain.report.plots import BLUE, RED, Figure, error_bars, figure_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, accuracy, all_above_zero, points
@@ -36,7 +36,8 @@ class SamplersStudy(Study):
         return [point for points in found for point in points]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [table(rows, k, tau) for k, tau in settings(rows)]
+        title = "Accuracy %, K = {}, τ_token = {:g}"
+        return [by_task(title.format(k, tau), pick(rows, K=k, τ_token=tau)) for k, tau in settings(rows)]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         ks = sorted({k for k, _ in settings(rows)})
@@ -142,10 +143,6 @@ def difference(rows: list[CellResult], one: str, other: str) -> Interval:
     return share_difference(*(gaps(a[0], b[0]) for a, b in pairs if a and b))
 
 
-def table(rows: list[CellResult], k: int, tau: float) -> Table:
-    return by_task(f"Accuracy %, K = {k}, τ_token = {tau:g}", pick(rows, K=k, τ_token=tau))
-
-
 def by_task(title: str, own: list[CellResult]) -> Table:
     """A line per sampler, a column per task, and what they come to on average."""
     tasks = [task for task in TASKS if pick(own, task=task)]
@@ -153,6 +150,6 @@ def by_task(title: str, own: list[CellResult]) -> Table:
     for label in dict.fromkeys(row["sampler"] for row in own):
         cells = [pick(own, sampler=label, task=task) for task in tasks]
         found, cost = average(own, label), average(own, label, "entropy")
-        last = [found.show(scale=100), f"{cost.value:.2f}"] if found and cost else ["–", "–"]
-        lines.append([label, *(accuracy(cell[0]) if cell else "–" for cell in cells), *last])
+        last = [found.show(scale=100), f"{cost.value:.2f}"] if found and cost else [NONE, NONE]
+        lines.append([label, *(accuracy(cell[0]) if cell else NONE for cell in cells), *last])
     return Table(["sampler", *tasks, "average", "mean H̃"], lines, title=title + without(own))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from infogain.report.plots import Figure, tidy
+from infogain.report.plots import MEAN_ENTROPY, Figure, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, all_above_zero, listing
-from infogain.studies.cell import FIGURE, Cell, CellResult, Point, pick
+from infogain.studies.cell import FIGURE, Cell, CellResult, Point, by, pick
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import METHODS, of_size, recipe
 
@@ -44,7 +44,7 @@ class TemperatureStudy(Study):
         return [listing("The 100 arithmetic problems", rows, ["H̃", "accuracy %"])]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        labels = list(dict.fromkeys(row["sampler"] for row in rows))
+        labels = list(by(rows, "sampler"))
         positions, tokens = (sorted({row[name] for row in rows}) for name in ("τ_pos", "τ_token"))
         top, low = (edge(row["entropy"] for row in rows) for edge in (max, min))
         panels = figure.subplots(1, len(labels), sharey=True, squeeze=False)[0]
@@ -61,11 +61,10 @@ class TemperatureStudy(Study):
             axes.set_xticks(range(len(tokens)), [f"{t:g}" for t in tokens])
             axes.set_yticks(range(len(positions)), [f"{t:g}" for t in positions])
         panels[0].set_ylabel("τ_pos", labelpad=10)
-        figure.colorbar(image, ax=panels, label=r"mean $\tilde{H}$ (nats)")
+        figure.colorbar(image, ax=panels, label=MEAN_ENTROPY)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        labels = {row["sampler"] for row in rows}
-        top = {label: max(interval(row, "entropy") for row in pick(rows, sampler=label)) for label in labels}
+        top = {name: max(interval(row, "entropy") for row in own) for name, own in by(rows, "sampler").items()}
         gain = top.pop("info-gain", None)
         if not gain or not top:
             return []
@@ -76,8 +75,8 @@ class TemperatureStudy(Study):
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
-        for label in dict.fromkeys(row["sampler"] for row in rows):
-            found = [row["entropy"] for row in pick(rows, sampler=label)]
+        for label, own in by(rows, "sampler").items():
+            found = [row["entropy"] for row in own]
             said.append(f"{label}: mean H̃ from {min(found):.2f} to {max(found):.2f} over the grid.")
         return said
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from infogain.report.plots import Figure, figure_legend, line, tidy
+from infogain.evals.intervals import Interval
+from infogain.report.plots import MEAN_ENTROPY, Figure, figure_legend, line, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, listing
-from infogain.studies.cell import FIGURE, CellResult, Point, pick
+from infogain.studies.cell import FIGURE, CellResult, Point, by
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 
@@ -34,33 +35,32 @@ class TrajectoriesStudy(Study):
         ]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        ks = sorted({row["K"] for row in rows})
-        for axes, k in zip(figure.subplots(1, len(ks), sharey=True, squeeze=False)[0], ks, strict=True):
-            for row in pick(rows, K=k):
+        by_k = sorted(by(rows, "K").items())
+        for axes, (k, own) in zip(figure.subplots(1, len(by_k), sharey=True, squeeze=False)[0], by_k, strict=True):
+            for row in own:
                 if "path" in row.numbers:
                     axes.plot(*zip(*row["path"], strict=True), **line(row["sampler"]))
-            tidy(axes, xlabel="tokens written", ylabel=r"mean $\tilde{H}$ (nats)", title=f"K = {k}, τ_token = {TAU}")
+            tidy(axes, xlabel="tokens written", ylabel=MEAN_ENTROPY, title=f"K = {k}, τ_token = {TAU}")
         figure.axes[0].set_ylim(bottom=0)
         figure_legend(figure, figure.axes[0])
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
-        for k in sorted({row["K"] for row in rows}):
-            ends = {row["sampler"]: interval(row, "entropy") for row in pick(rows, K=k)}
-            if {"entropy", "info-gain"} <= set(ends):
-                gain, greedy = ends["info-gain"], ends["entropy"]
-                saved = saved_entropy(greedy, gain)
-                evidence = f"{gain.value:.2f} against {greedy.value:.2f}, {saved.show(2)} less"
-                found.append(Check(f"Info-Gain's H̃ ends below Entropy's, K = {k}", saved.above(), evidence))
+        for k, greedy, gain in ends(rows):
+            saved = saved_entropy(greedy, gain)
+            evidence = f"{gain.value:.2f} against {greedy.value:.2f}, {saved.show(2)} less"
+            found.append(Check(f"Info-Gain's H̃ ends below Entropy's, K = {k}", saved.above(), evidence))
         return found
 
     def summary(self, rows: list[CellResult]) -> list[str]:
-        said = []
-        for k in sorted({row["K"] for row in rows}):
-            ends = {row["sampler"]: row for row in pick(rows, K=k)}
-            if {"entropy", "info-gain"} <= set(ends):
-                a, b = (ends[name]["entropy"] for name in ("entropy", "info-gain"))
-                said.append(
-                    f"K = {k}: H̃ ends at {a:.2f} with Entropy, at {b:.2f} ({100 * (b / a - 1):+.0f} %) with Info-Gain."
-                )
-        return said
+        return [
+            f"K = {k}: H̃ ends at {greedy.value:.2f} with Entropy, at {gain.value:.2f} "
+            f"({100 * (gain.value / greedy.value - 1):+.0f} %) with Info-Gain."
+            for k, greedy, gain in ends(rows)
+        ]
+
+
+def ends(rows: list[CellResult]) -> list[tuple[int, Interval, Interval]]:
+    """By K: the H̃ at which Entropy and Info-Gain end, where both are there."""
+    found = ((k, {row["sampler"]: interval(row, "entropy") for row in own}) for k, own in sorted(by(rows, "K").items()))
+    return [(k, own["entropy"], own["info-gain"]) for k, own in found if {"entropy", "info-gain"} <= set(own)]

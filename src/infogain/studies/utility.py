@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from infogain.report.numbers import percent
-from infogain.report.plots import Figure, nth, side_legend, tidy
+from infogain.report.numbers import grouped, percent
+from infogain.report.plots import Axes, Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import Check, Study
+from infogain.studies.abstract_study import Check, Columns, Study, tabulate
 from infogain.studies.cell import Cell, CellResult, Point, pick
 from infogain.studies.cell_observer import LEVELS
 from infogain.studies.methods import TAU, of_size, recipe
 from infogain.zoo.tasks import TASKS
 
 DECODES, PROPOSITION = "decodes", "proposition"
+TAKEN: Columns = {
+    "task": lambda row: row["problems"],
+    "γ": lambda row: f"{row['γ']:g}",
+    "actions": lambda row: grouped(row["scores"]["count"]),
+    "5th percentile": lambda row: f"{row['scores']['quantiles'][5]:.2e}",
+    "median": lambda row: f"{row['scores']['quantiles'][50]:.2e}",
+    "J ≥ −5e-4 %": lambda row: percent(row["scores"]["near"]),
+    "J > 0 %": lambda row: percent(row["scores"]["positive"]),
+}
+PROVED: Columns = {
+    "model and task": lambda row: row["problems"],
+    "positions": lambda row: grouped(row["count"]),
+    "mean": lambda row: f"{row['mean']:.4f}",
+    "largest": lambda row: f"{row['largest']:.5f}",
+    "above 0 %": lambda row: percent(row["above_zero"]),
+}
 
 
 class UtilityStudy(Study):
@@ -30,108 +46,72 @@ class UtilityStudy(Study):
         problems, states = of_size(size, (2, 2), (40, 20), (500, 100))
         tasks = of_size(size, ["sudoku"], ["countdown", "judgement"], list(TASKS))
         gammas = of_size(size, (0.8,), (0.8, 1.0), (0.8, 1.0))
-        decodes = [
-            Point(
-                {"part": DECODES, "problems": task, "γ": gamma},
-                Cell(task, recipe({"name": "info-gain", "gamma": gamma}, 1, TAU), problems, (0,), keep=("scores",)),
-            )
+        found = [
+            Point({"part": DECODES, "problems": task, "γ": gamma}, Cell(task, asked, problems, keep=("scores",)))
             for task in tasks
             for gamma in gammas
+            for asked in [recipe({"name": "info-gain", "gamma": gamma}, 1, TAU)]
         ]
         plain = recipe({"name": "info-gain"}, 1, 1.0)
-        subjects = [*tasks, "toy:one-way", "toy:judgement"]
-        return decodes + [
-            Point({"part": PROPOSITION, "problems": task}, Cell(task, plain, states, (0,), kind="proposition"))
-            for task in subjects
+        return found + [
+            Point({"part": PROPOSITION, "problems": task}, Cell(task, plain, states, kind="proposition"))
+            for task in [*tasks, "toy:one-way", "toy:judgement"]
             if task != "arithmetic"  # 64 columns of 55 tokens each: dear, and no other matter
         ]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        taken = [
-            [
-                row["problems"],
-                f"{row['γ']:g}",
-                f"{s['count']:,}",
-                f"{s['quantiles'][5]:.2e}",
-                f"{s['quantiles'][50]:.2e}",
-                percent(s["near"]),
-                percent(s["positive"]),
-            ]
-            for row in pick(rows, part=DECODES)
-            if (s := row.numbers.get("scores"))
-        ]
-        proved = [
-            [
-                row["problems"],
-                f"{row['count']:,}",
-                f"{row['mean']:.4f}",
-                f"{row['largest']:.5f}",
-                percent(row["above_zero"]),
-            ]
-            for row in pick(rows, part=PROPOSITION)
-            if "largest" in row.numbers
-        ]
+        proved = "Proposition 1: mean J of one position, over its tokens (K = 1, τ_token = 1)"
         return [
-            Table(
-                ["task", "γ", "actions", "5th percentile", "median", "J ≥ −5e-4 %", "J > 0 %"],
-                taken,
-                title="J of the actions taken (K = 1, τ_token = .7)",
-            ),
-            Table(
-                ["model and task", "positions", "mean", "largest", "above 0 %"],
-                proved,
-                title="Proposition 1: mean J of one position, over its tokens (K = 1, τ_token = 1)",
-            ),
+            tabulate("J of the actions taken (K = 1, τ_token = .7)", decodes(rows), TAKEN),
+            tabulate(proved, propositions(rows), PROVED),
         ]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
-        taken = [row for row in pick(rows, part=DECODES, γ=0.8) if "scores" in row.numbers]
-        for i, row in enumerate(taken):
-            style = {**nth(i), "marker": None}
-            left.plot([100 * x for x in LEVELS], row["scores"]["quantiles"][::-1], **style, label=row["problems"])
+        draw_quantiles(left, {row["problems"]: row["scores"]["quantiles"] for row in decodes(rows, γ=0.8)})
         tidy(left, xlabel="actions, best first, %", ylabel="J (nats)", title="J of the actions taken (γ = .8)")
-        if taken:
+        if left.lines:
             left.legend(frameon=False, loc="lower left")
-        proved = [row for row in pick(rows, part=PROPOSITION) if "quantiles" in row.numbers]
-        for i, row in enumerate(proved):
-            style = {**nth(i), "marker": None}
-            right.plot([100 * x for x in LEVELS], row["quantiles"][::-1], **style, label=row["problems"])
+        draw_quantiles(right, {row["problems"]: row["quantiles"] for row in propositions(rows)})
         right.axhline(0, color="#555555", linewidth=0.8)
-        tidy(
-            right,
-            xlabel="states and positions, best first, %",
-            ylabel="mean J over tokens",
-            title="Proposition 1: is it ever above 0?",
-        )
+        tidy(right, xlabel="states and positions, best first, %", ylabel="mean J over tokens")
+        right.set_title("Proposition 1: is it ever above 0?")
         side_legend(right)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        taken = [
-            (row, row["scores"]["quantiles"][5]) for row in pick(rows, part=DECODES, γ=0.8) if "scores" in row.numbers
-        ]
-        found = [
-            Check(f"5th percentile of J at −5e-4 or above: {row['problems']}", x >= -5e-4, f"{x:.1e}")
-            for row, x in taken
-        ]
-        for row in pick(rows, part=PROPOSITION):
-            if "largest" in row.numbers:
-                evidence = f"largest {row['largest']:.5f}; above 0 in {percent(row['above_zero'])} %"
-                found.append(Check(f"Proposition 1: {row['problems']}", row["above_zero"] == 0, evidence))
+        found = []
+        for row in decodes(rows, γ=0.8):
+            x = row["scores"]["quantiles"][5]
+            found.append(Check(f"5th percentile of J at −5e-4 or above: {row['problems']}", x >= -5e-4, f"{x:.1e}"))
+        for row in propositions(rows):
+            evidence = f"largest {row['largest']:.5f}; above 0 in {percent(row['above_zero'])} %"
+            found.append(Check(f"Proposition 1: {row['problems']}", row["above_zero"] == 0, evidence))
         return found
 
     def summary(self, rows: list[CellResult]) -> list[str]:
-        said = []
-        for row in pick(rows, part=DECODES, γ=0.8):
-            if s := row.numbers.get("scores"):
-                said.append(
-                    f"{row['problems']}: 5th percentile of J {s['quantiles'][5]:.1e}; "
-                    f"{percent(s['near'])} % lie at −5e-4 or above."
-                )
-        for row in pick(rows, part=PROPOSITION):
-            if "largest" in row.numbers:
-                said.append(
-                    f"Proposition 1, {row['problems']}: largest mean J {row['largest']:.4f}, above 0 in "
-                    f"{percent(row['above_zero'])} % of {row['count']} positions."
-                )
-        return said
+        taken = [
+            f"{row['problems']}: 5th percentile of J {row['scores']['quantiles'][5]:.1e}; "
+            f"{percent(row['scores']['near'])} % lie at −5e-4 or above."
+            for row in decodes(rows, γ=0.8)
+        ]
+        return taken + [
+            f"Proposition 1, {row['problems']}: largest mean J {row['largest']:.4f}, above 0 in "
+            f"{percent(row['above_zero'])} % of {row['count']} positions."
+            for row in propositions(rows)
+        ]
+
+
+def decodes(rows: list[CellResult], **labels: float) -> list[CellResult]:
+    """The decodes whose scores were stored; a model asked in chat has none."""
+    return [row for row in pick(rows, part=DECODES, **labels) if "scores" in row.numbers]
+
+
+def propositions(rows: list[CellResult]) -> list[CellResult]:
+    """The positions over whose tokens J was averaged; a model asked in chat has none."""
+    return [row for row in pick(rows, part=PROPOSITION) if "largest" in row.numbers]
+
+
+def draw_quantiles(axes: Axes, named: dict[str, list[float]]) -> None:
+    """The largest values first."""
+    for i, (name, quantiles) in enumerate(named.items()):
+        axes.plot([100 * x for x in LEVELS], quantiles[::-1], **{**nth(i), "marker": None}, label=name)
