@@ -71,9 +71,9 @@ class Ailing(Wrapper):
         return found
 
     def at_masks(
-        self, tokens: Tensor, masked_columns: MaskedColumns, context: MarkedContext, row: Tensor, most: int
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: MarkedContext, row: Tensor, max_per_row: int
     ) -> Tensor:
-        logits = self.inner.at_masks(tokens, masked_columns, context.inner, row, most)
+        logits = self.inner.at_masks(tokens, masked_columns, context.inner, row, max_per_row)
         assert isinstance(logits, Tensor)
         ill = context.ill[row] & self.when(context.start[row], masked_columns.masked.sum(-1))
         whose, _ = masked_columns.masked.nonzero(as_tuple=True)

@@ -106,10 +106,10 @@ class Counting(Wrapper):
         self.columns_read += int(canvas.length.sum())
         return self.inner.prefill(canvas, start, width, end)
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
         self.evaluations.append(tokens)
         self.columns_read += int(context.length[row].sum())
-        logits: Tensor = self.inner(tokens, context, row, most)
+        logits: Tensor = self.inner(tokens, context, row, max_per_row)
         return logits
 
     @property

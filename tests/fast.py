@@ -59,12 +59,16 @@ class Compared(Wrapper):
         (a, plain), (b, fast) = opened
         return Both(a, b), self._same(plain, fast, _inside(canvas, start, width))
 
-    def at_masks(self, tokens: Tensor, masked_columns: MaskedColumns, context: Both, row: Tensor, most: int) -> Tensor:
-        plain = self.plain.at_masks(tokens, masked_columns, context.plain, row, most)
-        return self._same(plain, self.fast.at_masks(tokens, masked_columns, context.fast, row, most))
+    def at_masks(
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: Both, row: Tensor, max_per_row: int
+    ) -> Tensor:
+        plain = self.plain.at_masks(tokens, masked_columns, context.plain, row, max_per_row)
+        return self._same(plain, self.fast.at_masks(tokens, masked_columns, context.fast, row, max_per_row))
 
-    def __call__(self, tokens: Tensor, context: Both, row: Tensor, most: int) -> Tensor:
-        return self._same(self.plain(tokens, context.plain, row, most), self.fast(tokens, context.fast, row, most))
+    def __call__(self, tokens: Tensor, context: Both, row: Tensor, max_per_row: int) -> Tensor:
+        return self._same(
+            self.plain(tokens, context.plain, row, max_per_row), self.fast(tokens, context.fast, row, max_per_row)
+        )
 
 
 def _inside(canvas: Canvas, start: Sequence[int], width: int) -> Tensor:

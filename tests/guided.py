@@ -57,16 +57,18 @@ class Guided(Wrapper):
         inner = Past(past.context.inner, self._rows(past.row), twice(past.previous_start), host_rows)
         return self._opened(canvas, start, *self.inner.append(self._both(canvas), twice(start), width, inner))
 
-    def __call__(self, tokens: Tensor, context: GuidedContext, row: Tensor, most: int) -> Tensor:
-        logits = self.inner(self._blocks(tokens, context, row), context.inner, self._rows(row), most)
+    def __call__(self, tokens: Tensor, context: GuidedContext, row: Tensor, max_per_row: int) -> Tensor:
+        logits = self.inner(self._blocks(tokens, context, row), context.inner, self._rows(row), max_per_row)
         return self._combined(logits[0::2], logits[1::2])
 
     def at_masks(
-        self, tokens: Tensor, masked_columns: MaskedColumns, context: GuidedContext, row: Tensor, most: int
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: GuidedContext, row: Tensor, max_per_row: int
     ) -> Tensor | LazyLogits:
         """Asked without the prompt are the columns that are asked with it."""
         both = MaskedColumns(masked_columns.masked.repeat_interleave(2, 0), 2 * masked_columns.count)
-        found = self.inner.at_masks(self._blocks(tokens, context, row), both, context.inner, self._rows(row), most)
+        found = self.inner.at_masks(
+            self._blocks(tokens, context, row), both, context.inner, self._rows(row), max_per_row
+        )
         pair = both.logit_row.view(len(row), 2, -1).transpose(1, 2).flatten(0, 1)[masked_columns.flat_index]  # [X, 2]
         if isinstance(found, Tensor):
             return self._combined(*found[pair].unbind(1))

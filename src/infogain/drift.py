@@ -117,9 +117,9 @@ class Pair(Wrapper):
             self._compare(masked & (column < own[:, None]), torch.zeros_like(own), logits, expected)
         return PairContext(context, exact, masked.sum(-1))
 
-    def __call__(self, tokens: Tensor, context: PairContext, row: Tensor, most: int) -> Tensor:
-        cached = self.inner(tokens, context.cached, row, most)
-        exact = self.exact(tokens, context.exact, row, most)
+    def __call__(self, tokens: Tensor, context: PairContext, row: Tensor, max_per_row: int) -> Tensor:
+        cached = self.inner(tokens, context.cached, row, max_per_row)
+        exact = self.exact(tokens, context.exact, row, max_per_row)
         masked = tokens == self.mask_id
         self._compare(masked, context.masks[row] - masked.sum(-1), cached, exact)
         return cached

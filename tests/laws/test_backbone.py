@@ -59,7 +59,7 @@ def test_cached_logits_are_the_uncached_ones_of_the_canvas_that_was_read(family:
     context, opened = model.prefill(canvas, start, WIDTH)
     block, masked = canvas.view(torch.tensor(start), WIDTH)
     row = torch.tensor([2, 0, 1, 0, 3, 2, 2])
-    logits = model(block[row], context, row, most=3)
+    logits = model(block[row], context, row, max_per_row=3)
     assert torch.allclose(logits[masked[row]], opened[row][masked[row]], atol=1e-9)
 
 
@@ -79,9 +79,9 @@ def test_the_window_narrows_when_the_wide_row_leaves_and_widens_when_it_comes_ba
     candidates = canvas.view(start, WIDTH)[0][row]
     candidates[:, 0] = torch.tensor([1, 2, 3])
     inside = torch.arange(WIDTH) < (end - start)[row, None]
-    expected = model(candidates, context, row, most=2)[inside].clone()
+    expected = model(candidates, context, row, max_per_row=2)[inside].clone()
     for each in (narrow, narrow.join(wide)):
-        assert torch.allclose(model(candidates, each, row - 1, most=2)[inside], expected, atol=1e-9)
+        assert torch.allclose(model(candidates, each, row - 1, max_per_row=2)[inside], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(("family", "cache"), [case for case in CASES if case[1] in (None, "none")])
@@ -93,7 +93,7 @@ def test_exact_policies_stay_exact_after_edits(family: str, cache: str | None) -
     block, masked = canvas.view(start, WIDTH)
     row = torch.tensor([0, 0, 1, 2, 3])
     edited = torch.where(masked[row] & (torch.rand(5, WIDTH) < 0.5), torch.randint(0, 20, (5, WIDTH)), block[row])
-    logits = model(edited, context, row, most=2)
+    logits = model(edited, context, row, max_per_row=2)
     for m, r in enumerate(row.tolist()):
         own = canvas.take(row[m : m + 1]).write(start[r : r + 1], edited[m : m + 1])
         own = Canvas(own.tokens[:, : int(own.length)], own.length, own.mask_id)
@@ -159,7 +159,7 @@ def test_look_ahead_keeps_one_cache_however_many_candidates(family: str, cache: 
     for n in (1, 8):
         row = torch.arange(2).repeat_interleave(n)
         with Largest(columns, spec.head_dim) as seen:
-            model(block[row], context, row, most=n)
+            model(block[row], context, row, max_per_row=n)
         assert 0 < seen.numbers <= kept
 
 
@@ -176,7 +176,7 @@ def test_the_count_of_keys_sees_a_copy_per_candidate(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("infogain.models.backbone.transformer.attend_shared", copying)
     with Largest(64, 8) as seen:
-        model(canvas.view(torch.tensor([56]), WIDTH)[0][row], context, row, most=8)
+        model(canvas.view(torch.tensor([56]), WIDTH)[0][row], context, row, max_per_row=8)
     assert seen.numbers == 8 * context.layers[0].k.numel()
 
 
@@ -265,7 +265,7 @@ def test_after_the_last_attention_only_what_the_head_reads_is_run(
     start = [0, 4, 8, 0] if SPECS[family].block else [3, 2, 6, 1]
     context, _ = model.prefill(canvas, start, WIDTH)
     row = torch.tensor([2, 0, 1, 0, 3])
-    model(canvas.view(torch.tensor(start), WIDTH)[0][row], context, row, most=2)
+    model(canvas.view(torch.tensor(start), WIDTH)[0][row], context, row, max_per_row=2)
     assert ran == [4 * 12, 4 * WIDTH, 5 * context.width, 5 * WIDTH]
 
 

@@ -35,8 +35,8 @@ class Duck:
     def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:
         return self._model.prefill(canvas, start, width, end)
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        return self._model(tokens, context, row, most)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        return self._model(tokens, context, row, max_per_row)
 
 
 def same(one: Result, two: Result) -> None:
@@ -213,9 +213,9 @@ def test_a_change_of_a_change_is_not_gone_past_either() -> None:
             return self.inner.at_masks(*given)
 
     class Loudest(Louder):
-        def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
             self.evaluations.append(tokens)
-            return super().__call__(tokens, context, row, most)
+            return super().__call__(tokens, context, row, max_per_row)
 
     for kind, seen in ((Louder, 0), (Loudest, 4)):
         model = kind(MODEL)

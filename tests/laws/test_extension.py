@@ -144,8 +144,8 @@ class Sick(Counting):
 
     value = float("nan")
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = super().__call__(tokens, context, row, most)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        logits: Tensor = super().__call__(tokens, context, row, max_per_row)
         if len(self.evaluations) == 3:
             logits[-1, :, 0] = self.value
         return logits
@@ -169,8 +169,8 @@ def test_nan_logits_are_an_error_that_keeps_what_was_done(name: str, value: floa
 
 def test_a_model_of_the_wrong_shape_is_told() -> None:
     class Narrow(Counting):
-        def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-            logits: Tensor = super().__call__(tokens, context, row, most)
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+            logits: Tensor = super().__call__(tokens, context, row, max_per_row)
             return logits[:, :-1]
 
     with pytest.raises(ContractError, match="logits \\[rows, width, vocabulary\\]"):
@@ -186,8 +186,8 @@ def test_what_a_model_says_of_known_columns_does_not_matter() -> None:
             _, masked = canvas.view(torch.tensor(start), width)
             return context, logits.masked_fill(~masked[..., None], torch.nan)
 
-        def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-            logits: Tensor = self.inner(tokens, context, row, most)
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+            logits: Tensor = self.inner(tokens, context, row, max_per_row)
             return logits.masked_fill((tokens != MODEL.mask_id)[..., None], torch.nan)
 
     canvas = LAYOUTS[2].canvas(MODEL)
@@ -316,8 +316,8 @@ def test_common_mistakes_are_named() -> None:
     assert infogain.Recipe("ar", 2) == infogain.Recipe("ar", infogain.TokensPerStep(2))  # type: ignore[arg-type]
 
     class Tupled(Counting):
-        def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Any:
-            return (super().__call__(tokens, context, row, most),)
+        def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Any:
+            return (super().__call__(tokens, context, row, max_per_row),)
 
     class Stateless(Counting):
         def prefill(self, canvas: Canvas, start: Sequence[int], width: int, end: Any = None) -> Any:

@@ -112,8 +112,8 @@ class Cached(Counting):
     def columns(self, length: int, start: int, width: int, kept: int | None = None) -> tuple[int, int]:
         return length, width
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = self.inner(tokens, context, row, most)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        logits: Tensor = self.inner(tokens, context, row, max_per_row)
         self.columns_read += tokens.numel()
         return logits
 

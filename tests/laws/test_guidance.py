@@ -97,11 +97,11 @@ class ByHand(Wrapper):
         opened = (self.inner.append(x, start, width, p) for x, p in zip(self._two(canvas), pasts, strict=True))
         return self._opened(canvas, start, *opened)
 
-    def __call__(self, tokens: Tensor, context: Two, row: Tensor, most: int) -> Tensor:
+    def __call__(self, tokens: Tensor, context: Two, row: Tensor, max_per_row: int) -> Tensor:
         column = context.start[row, None] + torch.arange(tokens.shape[1])
         without = tokens.masked_fill(column < context.prompt[row, None], MASK)
-        one = self.inner(tokens, context.conditional, row, most)
-        return one + SCALE * (one - self.inner(without, context.unconditional, row, most))
+        one = self.inner(tokens, context.conditional, row, max_per_row)
+        return one + SCALE * (one - self.inner(without, context.unconditional, row, max_per_row))
 
     def _two(self, canvas: Canvas) -> tuple[Canvas, Canvas]:
         in_prompt = torch.arange(canvas.tokens.shape[1]) < canvas.prompt[:, None]

@@ -65,8 +65,8 @@ class LovesMask(Counting):
         context, logits = self.inner.prefill(canvas, start, width, end)
         return context, self._tempt(logits)
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        return self._tempt(self.inner(tokens, context, row, most))
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        return self._tempt(self.inner(tokens, context, row, max_per_row))
 
     def _tempt(self, logits: Tensor) -> Tensor:
         logits[..., self.mask_id] = 50.0

@@ -206,8 +206,8 @@ def test_a_mixed_job_takes_fewer_calls_than_batches_that_wait_for_their_slowest(
 class Sick(Counting):
     """Its logits are NaN from the fourth evaluation on."""
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits = super().__call__(tokens, context, row, most)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        logits = super().__call__(tokens, context, row, max_per_row)
         return logits * torch.nan if len(self.evaluations) > 3 else logits
 
 

@@ -93,8 +93,8 @@ def test_rows_of_one_decode_differ() -> None:
 @pytest.mark.parametrize("sampler", ALL, ids=label)
 def test_float32_logits_on_fixed_seeds(sampler: Sampler) -> None:
     class Single(Tabular):
-        def __call__(self, tokens: Tensor, context: TabularContext, row: Tensor, most: int) -> Tensor:
-            return super().__call__(tokens, context, row, most).float()
+        def __call__(self, tokens: Tensor, context: TabularContext, row: Tensor, max_per_row: int) -> Tensor:
+            return super().__call__(tokens, context, row, max_per_row).float()
 
     model = Single(MODEL.sequences, MODEL.weights.long(), MODEL.mask_id)
     canvas = LAYOUTS[4].canvas(MODEL)

@@ -38,8 +38,8 @@ class Changed(Wrapper):
         context, logits = self.inner.prefill(canvas, start, width, end)
         return context, self.change(logits)
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        return self.change(self.inner(tokens, context, row, most))
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        return self.change(self.inner(tokens, context, row, max_per_row))
 
     def change(self, logits: Tensor) -> Tensor:
         raise NotImplementedError

@@ -41,7 +41,7 @@ def test_evaluating_a_candidate_is_prefilling_its_canvas() -> None:
     row = torch.tensor([2, 0, 1, 0])
     candidates = block[row]
     candidates[3] = torch.tensor([3, 3, 0])
-    cached = model(candidates, context, row, most=2)
+    cached = model(candidates, context, row, max_per_row=2)
     for m in range(4):
         whole = canvas.take(row[m : m + 1]).write(start[row[m : m + 1]], candidates[m : m + 1])
         _, exact = model.prefill(whole, start[row[m : m + 1]].tolist(), 3)
@@ -57,8 +57,12 @@ def test_contexts_take_and_join() -> None:
     joined = a.take([1]).join(b)
     assert joined.length.tolist() == [3, 4, 3]
     tokens = torch.tensor([[2, 2]])
-    assert torch.equal(model(tokens, joined, torch.tensor([0]), most=1), model(tokens, a, torch.tensor([1]), most=1))
-    assert torch.equal(model(tokens, joined, torch.tensor([2]), most=1), model(tokens, b, torch.tensor([1]), most=1))
+    assert torch.equal(
+        model(tokens, joined, torch.tensor([0]), max_per_row=1), model(tokens, a, torch.tensor([1]), max_per_row=1)
+    )
+    assert torch.equal(
+        model(tokens, joined, torch.tensor([2]), max_per_row=1), model(tokens, b, torch.tensor([1]), max_per_row=1)
+    )
 
 
 def test_entropy_of_the_joint() -> None:

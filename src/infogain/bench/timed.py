@@ -89,15 +89,15 @@ class Timed(Wrapper):
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
         return self._open(lambda: self.inner.append(canvas, start, width, past))
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = self._call(lambda: self.inner(tokens, context, row, most), context)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        logits: Tensor = self._call(lambda: self.inner(tokens, context, row, max_per_row), context)
         return logits
 
     def at_masks(
-        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, max_per_row: int
     ) -> Tensor | LazyLogits:
         logits: Tensor | LazyLogits = self._call(
-            lambda: self.inner.at_masks(tokens, masked_columns, context, row, most), context
+            lambda: self.inner.at_masks(tokens, masked_columns, context, row, max_per_row), context
         )
         return logits
 

@@ -46,7 +46,7 @@ class Shared:
     last: Tensor  # [C] one past the live window
     limit: Tensor  # [C] one past the columns that may be read
     row: Tensor  # [B] the context row that each query row reads
-    most: int  # at most so many query rows read the same context row
+    max_per_row: int  # at most so many query rows read the same context row
     block: int | None = None  # set: the query rows' own columns are block-causal, in blocks of this width
     stored: Tensor | None = None  # [B, S] columns to store the K/V of a query row's first S columns in
 
@@ -71,14 +71,14 @@ class Shared:
 
     @cached_property
     def slot(self) -> Tensor:
-        """The slot of each query row, where every context row has `most` slots. [B]"""
+        """The slot of each query row, where every context row has `max_per_row` slots. [B]"""
         nth = (self.row[:, None] == self.row).tril(-1).sum(-1)  # rows before this one that read the same
-        return self.row * self.most + nth
+        return self.row * self.max_per_row + nth
 
     @cached_property
     def grid(self) -> Tensor:
-        """The query row in each slot; any row in slots that are left over. [C·most]"""
-        grid = torch.zeros(len(self.limit) * self.most, dtype=torch.int64, device=self.row.device)
+        """The query row in each slot; any row in slots that are left over. [C·max_per_row]"""
+        grid = torch.zeros(len(self.limit) * self.max_per_row, dtype=torch.int64, device=self.row.device)
         return grid.scatter(0, self.slot, torch.arange(len(self.row), device=self.row.device))
 
 
@@ -103,12 +103,12 @@ def attend_shared(q: Tensor, own: KV, visible: Tensor, shared: Shared, index: in
     return _attend_in_parts(q, own, visible, shared, index)
 
 
-def slots(k: Tensor, columns: int, rows: int, most: int) -> int:
-    """Slots per context row (`Shared.most`) for a recorded forward of `rows` windows, each this many columns wide.
+def slots(k: Tensor, columns: int, rows: int, max_per_row: int) -> int:
+    """Slots per context row (`Shared.max_per_row`) for a recorded forward of `rows` windows, `columns` wide.
 
-    Torch packs query rows into slots, so there are `most`; the kernel needs none, and one recording serves any number.
+    Torch packs query rows into slots, so there are `max_per_row`; the kernel needs none, and one recording serves any.
     """
-    return rows if _kernel_takes(k, columns) else most
+    return rows if _kernel_takes(k, columns) else max_per_row
 
 
 def _kernel_takes(x: Tensor, columns: int) -> bool:
@@ -133,7 +133,7 @@ def _attend_in_parts(q: Tensor, own: KV, visible: Tensor, shared: Shared, index:
     never copied.
     """
     rows, heads, columns, dim = q.shape
-    contexts, slots = len(shared.limit), shared.most
+    contexts, slots = len(shared.limit), shared.max_per_row
     kv_heads = own.k.shape[1]
     if shared.block:
         block = torch.arange(columns, device=q.device) // shared.block

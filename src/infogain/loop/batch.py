@@ -205,10 +205,10 @@ class Batch:
             return {}
         drafts = [step.to_evaluate for step in going.values()]
         tokens, masked, row = (together([getattr(d, name) for d in drafts]) for name in ("tokens", "masked", "row"))
-        most = max([max(step.unfinished_per_attempt.values()) for step in going.values()])
+        max_per_row = max([max(step.unfinished_per_attempt.values()) for step in going.values()])
         masks = [step.masks for step in going.values()]
         masked_columns = MaskedColumns(masked, sum(masks))
-        logits = self.model.at_masks(tokens, masked_columns, self.contexts.context, row, most)
+        logits = self.model.at_masks(tokens, masked_columns, self.contexts.context, row, max_per_row)
         check_logits(logits, [masked_columns.count, self.model.vocabulary.count])
         self.contexts.calls += 1
         vocabularies = [(lane.vocabulary, count) for lane, count in zip(going, masks, strict=True)]

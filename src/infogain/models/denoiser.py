@@ -94,20 +94,20 @@ class Denoiser(ABC):
         return self.prefill(canvas, start, width, None if self.attention_block else past.next_ends(start))
 
     @abstractmethod
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
         """Logits of candidate blocks: tokens [M, W], and the context row of each [M]. -> [M, W, V]
 
-        At most `most` candidates share a context row. The host knows this number, so that they can be packed.
+        At most `max_per_row` candidates share a context row. The host knows this number, so that they can be packed.
         """
 
     def at_masks(
-        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, max_per_row: int
     ) -> Tensor | LazyLogits:
         """Logits of the masked columns alone, in order: the loop looks at no others. -> [X, V]
 
         The default calls the model for all columns and picks these.
         """
-        logits = self(tokens, context, row, most)
+        logits = self(tokens, context, row, max_per_row)
         check_logits(logits, [*tokens.shape, self.vocabulary.count])
         return logits.flatten(0, 1)[masked_columns.flat_index]
 
@@ -154,8 +154,8 @@ class Adapted(Denoiser):
         context, logits = self.model.prefill(canvas, start, width, end)
         return context, logits
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        logits: Tensor = self.model(tokens, context, row, most)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        logits: Tensor = self.model(tokens, context, row, max_per_row)
         return logits
 
 

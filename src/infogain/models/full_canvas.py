@@ -54,7 +54,7 @@ class FullCanvas(Denoiser):
         context = FullCanvasContext(canvas, upload(start, self.device))
         return context, self._block_logits(canvas, context.start, width)
 
-    def __call__(self, tokens: Tensor, context: FullCanvasContext, row: Tensor, most: int) -> Tensor:
+    def __call__(self, tokens: Tensor, context: FullCanvasContext, row: Tensor, max_per_row: int) -> Tensor:
         start = context.start[row]
         return self._block_logits(context.canvas.take(row).write(start, tokens), start, tokens.shape[1])
 

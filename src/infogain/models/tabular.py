@@ -106,9 +106,9 @@ class Tabular(Denoiser):
         agrees = (fits | ~outside[:, None]).all(-1)
         context = TabularContext(agrees, first[:, 0], canvas.length)
         block, _ = canvas.view(first[:, 0], width)
-        return context, self(block, context, torch.arange(len(start), device=self.device), most=1)
+        return context, self(block, context, torch.arange(len(start), device=self.device), max_per_row=1)
 
-    def __call__(self, tokens: Tensor, context: TabularContext, row: Tensor, most: int) -> Tensor:
+    def __call__(self, tokens: Tensor, context: TabularContext, row: Tensor, max_per_row: int) -> Tensor:
         column = block_columns(context.start[row], tokens.shape[1])  # [M, W]
         unknown = (tokens == self.mask_id) | (column >= context.length[row, None])
         column = column.clamp(max=self.length - 1)

@@ -80,13 +80,13 @@ class Wrapper(Denoiser):
     def append(self, canvas: Canvas, start: Sequence[int], width: int, past: Past) -> tuple[Any, Tensor]:
         return self.inner.append(canvas, start, width, past)
 
-    def __call__(self, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:
-        return self.inner(tokens, context, row, most)
+    def __call__(self, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:
+        return self.inner(tokens, context, row, max_per_row)
 
     def at_masks(
-        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, max_per_row: int
     ) -> Tensor | LazyLogits:
-        return self.inner.at_masks(tokens, masked_columns, context, row, most)
+        return self.inner.at_masks(tokens, masked_columns, context, row, max_per_row)
 
 
 def _with_mixins(cls: type[Wrapper]) -> list[list[type]]:
@@ -144,9 +144,9 @@ def _method(owner: type, wrapper: Any, name: str) -> Callable[..., Any]:
 
 def _at_masks_from_call(owner: type) -> Callable[..., Tensor]:
     def at_masks(
-        self: Wrapper, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, most: int
+        self: Wrapper, tokens: Tensor, masked_columns: MaskedColumns, context: Any, row: Tensor, max_per_row: int
     ) -> Tensor:
-        logits = _method(owner, self, "__call__")(tokens, context, row, most)
+        logits = _method(owner, self, "__call__")(tokens, context, row, max_per_row)
         check_logits(logits, [*tokens.shape, _width(logits, self)])
         picked: Tensor = logits.flatten(0, 1)[masked_columns.flat_index]
         return picked
@@ -155,9 +155,9 @@ def _at_masks_from_call(owner: type) -> Callable[..., Tensor]:
 
 
 def _call_from_at_masks(owner: type) -> Callable[..., Tensor]:
-    def __call__(self: Wrapper, tokens: Tensor, context: Any, row: Tensor, most: int) -> Tensor:  # noqa: N807
+    def __call__(self: Wrapper, tokens: Tensor, context: Any, row: Tensor, max_per_row: int) -> Tensor:  # noqa: N807
         every = MaskedColumns(torch.ones_like(tokens, dtype=torch.bool), tokens.numel())
-        logits = _method(owner, self, "at_masks")(tokens, every, context, row, most)
+        logits = _method(owner, self, "at_masks")(tokens, every, context, row, max_per_row)
         check_logits(logits, [every.count, _width(logits, self)])
         held: Tensor = logits.all() if isinstance(logits, LazyLogits) else logits
         return held.view(*tokens.shape, -1)

@@ -157,13 +157,13 @@ class Backbone(Denoiser):
         widths = tuple(b - a for a, b in windows)
         return BackboneContext(layers, canvas.tokens, canvas.length, begin, first, last, limit, widths)
 
-    def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
-        return self._logits(self._run(tokens, context, row, most))
+    def __call__(self, tokens: Tensor, context: BackboneContext, row: Tensor, max_per_row: int) -> Tensor:
+        return self._logits(self._run(tokens, context, row, max_per_row))
 
     def at_masks(
-        self, tokens: Tensor, masked_columns: MaskedColumns, context: BackboneContext, row: Tensor, most: int
+        self, tokens: Tensor, masked_columns: MaskedColumns, context: BackboneContext, row: Tensor, max_per_row: int
     ) -> Tensor | LazyLogits:
-        x = self._run(tokens, context, row, most).flatten(0, 1)[masked_columns.flat_index]
+        x = self._run(tokens, context, row, max_per_row).flatten(0, 1)[masked_columns.flat_index]
         width, head, capacity = self.vocabulary.count, self._logits, _few_sizes(len(x))
         limit = max(1, self.ceiling // (2 * self._size * width)) if self.ceiling is not None else capacity
         return LazyLogits(x, head, width, limit) if len(x) > limit else head(x, min(capacity, limit))
@@ -172,10 +172,10 @@ class Backbone(Denoiser):
         ids = self.vocabulary
         return self.transformer.logits(x, capacity, None if ids.whole else slice(ids.first, ids.first + ids.count))
 
-    def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+    def _run(self, tokens: Tensor, context: BackboneContext, row: Tensor, max_per_row: int) -> Tensor:
         """The activations that predict candidate blocks. -> [M, W, hidden]"""
         run = self.graphs.candidates if self.graphs and context.layers else self.eager.candidates
-        return run(tokens, context, row, most)
+        return run(tokens, context, row, max_per_row)
 
     def _checked_refresh(self, refresh: int | None) -> int:
         if refresh is None:

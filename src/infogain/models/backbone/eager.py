@@ -18,11 +18,11 @@ class Eager:
         self.transformer = transformer
 
     def candidates(
-        self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int, columns: int | None = None
+        self, tokens: Tensor, context: BackboneContext, row: Tensor, max_per_row: int, columns: int | None = None
     ) -> Tensor:
         """Forward of candidate blocks, each in the live window of its context row. [M, W], [M] -> [M, W, hidden]
 
-        Windows are run `columns` wide; unset: as wide as the widest. At most `most` candidates share a context row.
+        Windows run `columns` wide; unset: as wide as the widest. At most `max_per_row` candidates share a context row.
         """
         columns = context.width if columns is None else columns
         start, first = context.start[row], context.first[row]
@@ -33,7 +33,7 @@ class Eager:
         window = torch.where(in_block, tokens.gather(1, offset.clamp(0, tokens.shape[1] - 1)), window)
         live = column < torch.minimum(context.length, context.last)[row, None]
         bounds = context.first, context.last, context.limit
-        shared = Shared(context.layers, *bounds, row, most) if context.layers else None
+        shared = Shared(context.layers, *bounds, row, max_per_row) if context.layers else None
         read = self.predicting(start, first, tokens.shape[1], columns)
         x: Tensor = self.transformer(window, column, live[:, None], shared, read)
         return x

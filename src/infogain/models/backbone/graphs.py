@@ -62,23 +62,23 @@ class Graphs:
         self.times_recorded = 0
         self.weights_version = eager.transformer.weights_version
 
-    def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, most: int) -> Tensor:
+    def candidates(self, tokens: Tensor, context: BackboneContext, row: Tensor, max_per_row: int) -> Tensor:
         """`Eager.candidates`, from a recording where the forward is small enough."""
         rows = _rounded_rows(len(tokens))
         if not rows or rows * context.width > MOST_TOKENS:
-            return self.eager.candidates(tokens, context, row, most)
+            return self.eager.candidates(tokens, context, row, max_per_row)
         with torch.inference_mode():
             buffers = self._hold(context)
             width, window = tokens.shape[1], _even(context.width)
-            most = _rounded_rows(most + rows - len(tokens))  # the rows that fill up may name one context row
-            most = kernels.slots(context.layers[0].k, window, rows, most)
+            slots = _rounded_rows(max_per_row + rows - len(tokens))  # rows that fill up may share a context row
+            slots = kernels.slots(context.layers[0].k, window, rows, slots)
             run = self.eager.candidates  # not self: a recording that refers to it would keep it alive
 
             def record() -> Recording:
                 inputs = tokens.new_zeros(rows, width), row.new_zeros(rows)
-                return Recording(lambda t, r: run(t, buffers, r, most, window), *inputs)
+                return Recording(lambda t, r: run(t, buffers, r, slots, window), *inputs)
 
-            return self._replay(("candidates", rows, width, window, most), record, tokens, row)
+            return self._replay(("candidates", rows, width, window, slots), record, tokens, row)
 
     def free_layers(self, tokens: Tensor, like: Tensor) -> list[KV] | None:
         """K/V for `prefill` to fill, in the buffers; None where they are in use or too small."""
