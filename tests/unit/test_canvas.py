@@ -65,6 +65,8 @@ def test_blocks_hold_every_mask_once(masked: list[bool], width: int, aligned: bo
         (lambda: Canvas.infill([], 9), "empty batch"),
         (lambda: Canvas.infill([[]], 9), "at least one column"),
         (lambda: Canvas.from_prompts([[1]], 0, 9), "at least 1; prompt 0 got 0"),
+        (lambda: Canvas.from_prompts([[1]], -1, 9), "whole number of at least 1; prompt 0 got -1"),
+        (lambda: Canvas.from_prompts([[1], [2]], [3, -1], 9), "whole number of at least 1; prompt 1 got -1"),
         (lambda: Canvas.from_prompts([[1], [2]], [1], 9), "one per prompt"),
         (lambda: Canvas.from_prompts([[1, 9]], 2, 9), "Canvas.infill"),
         (lambda: Canvas.from_prompts([[1]], 2, -1), "mask id must be at least 0"),

@@ -72,7 +72,7 @@ def test_the_page_tells_the_story_of_the_trace(sampler: str, block: int | None) 
             )
 
 
-def test_of_greedy_decodes_every_frame_is_what_the_board_shows() -> None:
+def test_of_greedy_decodes_every_frame_is_what_the_terminal_shows() -> None:
     trace = traced("entropy", schedule=3)
     (run,) = embedded(view.page([("a", trace)]))["runs"]
     for step in range(len(trace.steps) + 1):
@@ -217,25 +217,56 @@ def test_a_viewer_opens_on_the_finished_text() -> None:
     ]
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
-def test_a_browser_opens_on_the_finished_text(tmp_path: Path) -> None:
+CHROMIUM = [
+    "chromium",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+]
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+
+
+def opened(page: Path, link: str = "") -> str:
+    """The page as the browser shows it, as HTML."""
+    call = [*CHROMIUM, "--dump-dom", f"--user-data-dir={page.parent / 'user'}", page.as_uri() + link]
+    return subprocess.run(call, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+@needs_chromium
+def test_a_browser_opens_on_the_finished_text_and_the_choice_that_led_to_it(tmp_path: Path) -> None:
     page = tmp_path / "t.html"
-    page.write_text(view.page([("t", traced("entropy", schedule=2))], ONE_WAY.alphabet.__getitem__), encoding="utf-8")
-    flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--dump-dom",
+    trace = traced("info-gain", schedule=2, gamma=1.0)
+    page.write_text(view.page([("t", trace)], ONE_WAY.alphabet.__getitem__), encoding="utf-8")
+    moves = tell(trace, "t").best(0).moves
+    for link, done, said, (row, _) in (
+        ("", 14, "Step 7 (chose among|had one)", moves[-1]),
+        ("#step=1", 2, "Step 2 chooses among", moves[1]),
+    ):
+        shown = opened(page, link)
+        assert f"{done}/14 written" in shown
+        assert re.search(said, shown)
+        assert shown.count('<tr class="taken"') == 1
+        assert len(re.findall(r'<tr class="(?:taken)?" tabindex', shown)) == len(row.candidates)
+
+
+@needs_chromium
+def test_a_column_that_is_written_twice_shows_what_stood_there_in_each_frame(tmp_path: Path) -> None:
+    mask, page = 2, tmp_path / "t.html"
+    writes = [([0], [0]), ([0, 1], [mask, 1]), ([0], [1])]  # a; its erasure, and b; b in the first column too
+    masked = [[0, 1], [1], [0]]
+    rows = [
+        Row(0, 0, 0, columns, [0.5] * len(columns), [Candidate(*write, 0.0, 1.0 + at, True)])
+        for at, (columns, write) in enumerate(zip(masked, writes, strict=True))
     ]
-
-    def opened(link: str) -> str:
-        call = ["chromium", *flags, f"--user-data-dir={tmp_path / 'user'}", page.as_uri() + link]
-        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=120).stdout
-
-    assert "14/14 written" in opened("")
-    assert "2/14 written" in opened("#step=1")
+    recipe = {"sampler": {"name": "own"}, "schedule": {"name": "tokens", "k": 1}}
+    trace = Trace(recipe, mask, [[mask, mask]], _steps=[TraceStep(at, [row]) for at, row in enumerate(rows)])
+    page.write_text(view.page([("t", trace)], {0: "a", 1: "b"}.__getitem__), encoding="utf-8")
+    for step, text, done in ((0, "··", 0), (1, "a·", 1), (2, "·b", 1), (3, "bb", 2)):
+        shown = opened(page, f"#step={step}")
+        assert f'aria-label="t: {text}"' in shown
+        assert f"{done}/2 written" in shown
 
 
 def test_the_command_writes_a_page_beside_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,14 +49,13 @@ class Canvas:
         `columns` is the most columns a row may have, a model's context for example.
         """
         rows = [_ids(prompt, "prompt", i) for i, prompt in enumerate(prompts)]
-        lengths = _ids(length, "length", 0) if isinstance(length, Iterable) else [length] * len(rows)
+        counts = list(length) if isinstance(length, Iterable) else [length] * len(rows)
+        lengths = [_length(count, i) for i, count in enumerate(counts)]
         if len(lengths) != len(rows):
             raise InputError(f"length must be one number or one per prompt ({len(rows)}); got {len(lengths)} numbers.")
         for i, (row, count) in enumerate(zip(rows, lengths, strict=True)):
             if mask_id in row:
                 raise InputError(f"a prompt must not hold the mask id {mask_id}; prompt {i} does. Use Canvas.infill.")
-            if not isinstance(count, int) or count < 1:
-                raise InputError(f"the length to generate must be a number of at least 1; prompt {i} got {count!r}.")
             if columns is not None and len(row) + count > columns:
                 raise InputError(
                     f"prompt and generation must fit the canvas of {columns} columns; "
@@ -199,6 +198,17 @@ def split_blocks(masked: list[bool], block: int, aligned: bool) -> tuple[int, di
         start = origin + (column - origin) // width * width
         blocks[start] = blocks.get(start, 0) + 1
     return width, blocks
+
+
+def _length(count: object, prompt: int) -> int:
+    """How many tokens to write after this prompt; numpy's and torch's whole numbers become Python's."""
+    try:
+        length = operator.index(count)  # type: ignore[arg-type]
+    except TypeError:
+        length = 0
+    if length < 1:
+        raise InputError(f"the length to generate must be a whole number of at least 1; prompt {prompt} got {count!r}.")
+    return length
 
 
 def _ids(row: Sequence[int] | Tensor, what: str, i: int) -> list[int]:

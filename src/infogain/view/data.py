@@ -30,7 +30,7 @@ def run(title: str, trace: Trace, words: Words | None) -> Plain:
     return {
         "title": title,
         "about": about(trace.recipe),
-        "score": "J" if "info-gain" in trace.recipe["sampler"]["name"] else "score",
+        "score": "J" if trace.recipe["sampler"]["name"] == "info-gain" else "score",
         "mask": trace.mask_id,
         "words": texts(trace, moves, words),
         "prompts": [{"canvas": canvas, "steps": steps(path)} for canvas, path in zip(trace.canvas, moves, strict=True)],

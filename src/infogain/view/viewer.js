@@ -1,11 +1,13 @@
 "use strict";
 // The trace viewer: infogainViewer(element, data) replays one or several traces in `element`.
-// `data` is what infogain.view writes. Frame k of a run is the canvas after k steps, beside the candidates of step k + 1.
+// `data` is what infogain.view writes. Frame k of a run is the canvas after k steps, beside the
+// candidates of step k + 1; the last frame is beside those of the last step.
 (() => {
-  // Cividis from certain to uncertain, as the terminal's board has it: it reads the same with any colour vision.
+  // Cividis from certain to uncertain, as the terminal has it: it reads the same with any colour vision.
   const SCALE = [[254, 232, 56], [188, 174, 108], [125, 124, 120], [67, 78, 108], [0, 34, 78]];
   const DASHES = ["", "7 4", "2 4", "10 4 2 4", "4 2", "1 3"]; // lines differ in more than colour
   const SPEEDS = [1, 2, 4, 8, 16, 32]; // steps per second
+  const SCORES = { J: "J: what a candidate gains, less what it costs", score: "score: what the sampler ranks candidates by" };
   const SHOWN = 12; // tokens of a candidate that are spelled out
 
   const el = (tag, attributes = {}, ...children) => {
@@ -33,17 +35,18 @@
   // One prompt of one run: what is written where, and when.
   function history(run, prompt) {
     const { canvas, steps } = run.prompts[prompt];
-    const written = new Map(); // column → token, step, entropy; a column is written once
+    const written = new Map(); // column → its writes in order, each a token, step and entropy; the mask token erases
     const cost = [0]; // H̃ after each step
     steps.forEach((step, at) => {
       const { columns, tokens, cost: paid } = step.candidates[step.taken];
       columns.forEach((column, i) => {
         const entropy = step.entropy[step.columns.indexOf(column)];
-        written.set(column, { token: tokens[i], step: at + 1, entropy });
+        if (!written.has(column)) written.set(column, []);
+        written.get(column).push({ token: tokens[i], step: at + 1, entropy });
       });
       cost.push(paid);
     });
-    const final = canvas.map((token, column) => written.get(column)?.token ?? token);
+    const final = canvas.map((token, column) => written.get(column)?.at(-1).token ?? token);
     const blocks = new Set(steps.map((step) => step.block[0])).size;
     return { canvas, steps, written, cost, final, blocks };
   }
@@ -61,23 +64,25 @@
       const head = ["", run.score, "H̃ after", "column and token"].map((text) => el("th", { scope: "col" }, text));
       this.beam = el("caption", {}, "○ lives on in the beam, but does not win");
       const table = el("table", {}, this.beam, el("thead", {}, el("tr", {}, ...head)), this.list);
+      const terms = el("p", { class: "terms" }, `${SCORES[run.score]}; H̃: entropies of the tokens written, summed. In nats.`);
       this.state = el("span", { class: "state" });
       const key = viewer.several ? swatch(index) : "";
       const title = el("header", {}, el("h3", {}, key, run.title, el("small", {}, run.about)), this.state);
       this.root = el("section", { class: "pane", "aria-label": run.title }, title, this.canvas);
       const label = `Candidates of ${run.title}`;
-      this.aside = el("section", { "aria-label": label }, this.note, el("div", { class: "scroll" }, table));
+      this.aside = el("section", { "aria-label": label }, this.note, el("div", { class: "scroll" }, table), terms);
       this.canvas.addEventListener("pointerover", (event) => this.point(event));
       this.canvas.addEventListener("pointerleave", () => this.point(null));
     }
 
     word(token) {
-      return this.run.words[token] ?? String(token);
+      return token === this.run.mask ? "·" : this.run.words[token] ?? String(token);
     }
 
     load(prompt) {
       this.story = history(this.run, prompt);
       const texts = this.story.final.map((token) => (token === this.run.mask ? "" : this.word(token)));
+      this.texts = texts;
       const widest = Math.max(...texts.map((text) => [...text].length));
       const grid = widest <= 4 && texts.length <= 128; // signs, or ids of a short row; longer words flow as text
       this.canvas.classList.toggle("grid", grid);
@@ -85,7 +90,7 @@
       const most = Math.max(...this.story.steps.map((step) => step.candidates.length), 1);
       this.aside.style.setProperty("--rows", most); // room for them all, so that the page below stays where it is
       // A hole is as wide as the word that fills it, so that nothing moves while it plays.
-      this.cells = texts.map((text, column) => el("span", { "data-column": column }, el("i", {}, tile(text) || "   ")));
+      this.cells = texts.map((_, column) => el("span", { "data-column": column }, el("i")));
       // Between tiles of text, its spaces and line ends are those of the page.
       const around = (cell, c) => [/^ \S/.test(texts[c]) ? " " : "", cell, /\n/.test(texts[c]) ? el("br") : ""];
       this.canvas.replaceChildren(...(grid ? this.cells : this.cells.flatMap(around)));
@@ -99,11 +104,14 @@
     cell(c) {
       const { canvas, steps, written } = this.story;
       if (canvas[c] !== this.run.mask) return { kind: "given", token: canvas[c] };
-      const mark = written.get(c);
-      if (mark && mark.step <= this.frame) return { kind: "written", fresh: mark.step === this.frame, ...mark };
+      const writes = written.get(c) ?? [];
+      const last = writes.findLast((write) => write.step <= this.frame);
+      const fresh = last?.step === this.frame;
+      if (last && last.token !== this.run.mask) return { kind: "written", fresh, ...last };
       const step = steps[this.frame];
       const at = step ? step.columns.indexOf(c) : -1;
-      return { kind: "hole", entropy: at < 0 ? undefined : step.entropy[at], step: mark?.step };
+      const next = writes.find((write) => write.step > this.frame);
+      return { kind: "hole", fresh, entropy: at < 0 ? undefined : step.entropy[at], step: next?.step };
     }
 
     show(frame) {
@@ -113,7 +121,8 @@
       const next = new Set(step?.candidates[step.taken].columns);
       const [start, end] = step && blocks > 1 ? step.block : [Infinity, 0];
       this.cells.forEach((cell, c) => {
-        const { kind, fresh, entropy } = this.cell(c);
+        const { kind, token, fresh, entropy } = this.cell(c);
+        cell.firstChild.textContent = tile(kind === "hole" ? this.texts[c] : this.word(token)) || "   ";
         const { fill, ink } = entropy === undefined ? { fill: "", ink: "" } : colour(entropy, this.viewer.top);
         const marks = { fresh, next: next.has(c), block: c >= start && c <= end };
         cell.className = ["cell", kind, ...Object.keys(marks).filter((mark) => marks[mark])].join(" ");
@@ -121,11 +130,11 @@
         cell.style.setProperty("--ink-on", ink);
       });
       this.try(null);
-      const done = [...written.values()].filter((mark) => mark.step <= this.frame).length;
+      const done = [...written.keys()].filter((c) => this.cell(c).kind === "written").length;
       this.state.textContent = `${done}/${written.size} written · H̃ ${number(cost[this.frame], 2)}`;
       this.canvas.setAttribute("aria-label", `${this.run.title}: ${this.text()}`);
       this.follow(this.cells.find((cell) => cell.classList.contains("fresh")) ?? this.cells[0]);
-      this.showCandidates(step);
+      this.showCandidates(step ?? steps.at(-1)); // at the end, those of the step that led there
     }
 
     text() {
@@ -154,9 +163,11 @@
 
     headline(step) {
       const count = step?.candidates.length;
-      if (count) return `Step ${this.frame + 1} ${count > 1 ? `chooses among ${count} candidates` : "has one candidate"}`;
+      const choice = (many, one) => (count > 1 ? `${many} among ${count} candidates` : `${one} one candidate`);
+      if (this.frame < this.length) return `Step ${this.frame + 1} ${choice("chooses", "has")}`;
       const { final, cost } = this.story;
-      return `${final.includes(this.run.mask) ? "The end" : "All is written"}: H̃ = ${number(cost.at(-1), 3)} nats`;
+      const end = `${final.includes(this.run.mask) ? "The end" : "All is written"}: H̃ = ${number(cost.at(-1), 3)} nats`;
+      return step ? `${end}. Step ${this.length} ${choice("chose", "had")}` : end;
     }
 
     row(candidate, taken, scored) {
