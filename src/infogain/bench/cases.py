@@ -21,6 +21,8 @@ CANVAS = "canvas"  # no cache as public code has none: every column runs, and ev
 
 @dataclass(frozen=True)
 class Case:
+    """One decode to be timed: model, sampler and canvas."""
+
     shape: str  # of SHAPES, zoo:NAME, or a checkpoint
     sampler: Sampler = field(default_factory=InfoGain)
     k: int = 1
@@ -74,7 +76,7 @@ class Case:
 
     @property
     def rows(self) -> int:
-        """Hypotheses that live side by side, once blocks have gone by."""
+        """Hypotheses that are decoded side by side, once the beam is full."""
         return self.batch * self.sampler.traits.beam * self.sampler.traits.copies
 
     @property
@@ -83,7 +85,7 @@ class Case:
 
     @property
     def parts(self) -> dict[str, str]:
-        """Every setting in words; those that are unset are left out."""
+        """Every setting that is set, as text, by its name."""
         said = {"shape": self.shape, "sampler": sampler_label(self.sampler)}
         rest = {key: f"{key} {value}" for key, value in vars(self).items() if key not in said and value is not None}
         return said | rest

@@ -18,9 +18,10 @@ BUFFER = {"cuda": 4 << 30, "cpu": 64 << 20}  # bytes read at one go
 
 
 def measure_limits(transformer: Transformer) -> Plain:
-    """`reading_ms`: the least time in which a forward's weights were read.
+    """What the device can do at best with these weights.
 
-    Each weight in a kernel of its own, or as many bytes of one large buffer: whichever was faster.
+    `reading_ms` is the least time in which a forward's weights were read: each weight in a kernel of its own, or as
+    many bytes of one large buffer, whichever was faster.
     """
     device = transformer.norm.weight.device
     weights = forward_weights(transformer)

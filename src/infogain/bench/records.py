@@ -93,7 +93,7 @@ def listing(runs: Mapping[str, Plain], what: Shown) -> Table:
 
 
 def ratios(runs: Mapping[str, Plain]) -> Table:
-    """Every case against the first."""
+    """A table of every case's numbers over those of the first."""
     what = {**TIMES, **COSTS}
     keys = {
         title: what[title][0] for title in ("ms/step", "forward", "tokens/s", "token-forwards", "peak MiB", "K/V MiB")
@@ -104,7 +104,7 @@ def ratios(runs: Mapping[str, Plain]) -> Table:
 
 
 def tables(found: Plain) -> list[Table]:
-    """All that is to be shown of a record."""
+    """The tables of a record: times, costs, ratios, and of the judged suite its criteria."""
     runs = found["cases"]
     if not runs:
         return []
@@ -126,7 +126,7 @@ def heading(found: Plain) -> str:
 
 
 def warnings(found: Plain) -> list[str]:
-    """Times that are not to be trusted."""
+    """Sentences on cases whose times are not to be trusted."""
     said = []
     for name, numbers in found["cases"].items():
         mean, median = numbers["ms_per_step"], numbers["median_ms_per_step"]
@@ -159,7 +159,7 @@ def measured(criteria: Table) -> Table:
 
 
 def compare(old: Plain, new: Plain) -> Table:
-    """New over old, for each case and number that both have. Changes of times are marked above what is noise."""
+    """A table of new over old for each case and number that both have; changes of times are marked above the noise."""
     rows = []
     noise = NOISE if all(found.get("kind", "cuda") == "cuda" for found in (old, new)) else CPU_NOISE
     for name in [name for name in old["cases"] if name in new["cases"]]:

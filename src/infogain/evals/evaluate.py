@@ -76,7 +76,7 @@ class Plan:
 
 
 def is_whole(task: EvalTask, protocol: Protocol) -> bool:
-    """Whether all is decoded in one block unless the recipe says otherwise: planning and infilling are."""
+    """Whether a text is decoded in one block unless the recipe says otherwise, as in planning and infilling."""
     return task.one_block or protocol.style == "infill"
 
 
@@ -123,7 +123,7 @@ def prepare(
 
 
 def pose(task: EvalTask, model: TextModel, items: Sequence[Item], free: Sequence[Shot], protocol: Protocol) -> Job:
-    """A row for each item, with examples of the free ones before it."""
+    """The job that asks these items: a row for each, with worked examples from `free` before it."""
     prompts = [_prompt(task, item, free, protocol) for item in items]
     if protocol.style == "infill":
         return infills(model, [str(prompt) for prompt in prompts])
@@ -160,7 +160,7 @@ def _stops(task: EvalTask, protocol: Protocol) -> tuple[str, ...]:
 def evaluate(
     plan: Plan, runs: Path, batch_size: int = 16, traces: bool = False, observe: Observer | None = None
 ) -> Generator[Plain, None, None]:
-    """Decode what the run lacks; gives each line once it is written."""
+    """Decode the texts that the run lacks; yields each line once it is written."""
     run = plan.run(runs)
     with run.writing(plan.about) as add:
         done = run.done()

@@ -33,15 +33,15 @@ class Interval(NamedTuple):
     high: float
 
     def show(self, digits: int = 1, scale: float = 1.0, signed: bool = False) -> str:
-        """`97.0 [84.7, 99.5]`: how every interval is written."""
+        """The value and both ends as text: `97.0 [84.7, 99.5]`."""
         return f"{number(self.value, digits, scale, signed)} {self.bounds(digits, scale, signed)}"
 
     def bounds(self, digits: int = 1, scale: float = 1.0, signed: bool = False) -> str:
-        """Both ends alone: `[84.7, 99.5]`."""
+        """Both ends as text: `[84.7, 99.5]`."""
         return bounds(self.low, self.high, digits, scale, signed)
 
     def plain(self) -> list[float] | None:
-        """Both bounds for JSON, which has no NaN."""
+        """Both ends for JSON, which has no NaN: None where they are not known."""
         return None if math.isnan(self.low + self.high) else [self.low, self.high]
 
     def above(self, level: float = 0.0) -> bool | None:
@@ -101,7 +101,7 @@ def wilson(share: float, count: int) -> Interval:
 
 
 def _wilson(p: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
-    """Centre and half-width."""
+    """Centre and half-width of Wilson's interval."""
     scale = 1 + Z**2 / n
     return (p + Z**2 / (2 * n)) / scale, Z / scale * (p * (1 - p) / n + Z**2 / (4 * n**2)).sqrt()
 
@@ -122,7 +122,7 @@ def around(centre: float, error: float, count: int) -> Interval:
 
 
 def student(freedom: int) -> float:
-    """97.5 % of Student's t lie below: exact for 1 and 2 degrees of freedom, then Fisher's expansion (within .2 %)."""
+    """The 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else Fisher's expansion (to .2 %)."""
     if freedom < 3:
         return {1: 12.7062, 2: 4.30265}[freedom]
     terms = (

@@ -13,19 +13,19 @@ from infogain.report.tables import Table
 
 
 def pace(recipe: Plain) -> str:
-    """K, or how many steps there are."""
+    """The schedule of a recipe as text: K, or the number of steps."""
     schedule = recipe["schedule"]
     return str(schedule["k"]) if "k" in schedule else f"{schedule.get('count', '?')} steps"
 
 
 def cache_label(model: Plain) -> str:
-    """The cache, and how often rows are read where that is not for every block. Older runs may not say."""
+    """The cache of a model as text, with `refresh` where it is not 1; a dash for older runs, which do not say."""
     cache, refresh = model.get("cache") or NONE, model.get("refresh", 1)
     return f"{cache}, refresh {refresh}" if refresh > 1 else cache
 
 
 def extent(found: Plain) -> str:
-    """Problems × seeds; of an unfinished run how many of its texts there are."""
+    """How much a run holds: problems × seeds, or for an unfinished run how many of its texts are there."""
     if found["lines"] < found["wanted"]:
         return f"{found['lines']} of {found['wanted']}"
     return f"{found['problems']}×{found['seeds']}"

@@ -40,14 +40,14 @@ def compare(gold: str, answer: str | None, text: str = "", question: str = "") -
 
 
 class MathProcess:
-    """A worker that is started when first asked, and again after a comparison that was too much for it."""
+    """A worker process, started when it is first asked, and again after a comparison that was too much for it."""
 
     def __init__(self) -> None:
         self._turn = Lock()
         self._worker: subprocess.Popen[str] | None = None
 
     def ask(self, request: str) -> str | None:
-        """The reply; None where the worker cannot give one. One that was killed by somebody else is asked again."""
+        """The worker's reply; None where it cannot give one. A worker that somebody else killed is asked again."""
         with self._turn:
             for _ in range(2):
                 if reply := self._exchange(request):
@@ -66,11 +66,11 @@ class MathProcess:
         return worker.returncode
 
     def forget(self) -> None:
-        """Leave the worker alone: that of a process belongs to no fork of it."""
+        """Forget the worker without ending it: in a forked process it belongs to the parent."""
         self._turn, self._worker = Lock(), None
 
     def _exchange(self, request: str) -> str:
-        """A line for a line; empty where the worker dies. After an interruption its late reply must reach nobody."""
+        """Send a line and read one; empty where the worker dies. After an interruption, a late reply reaches nobody."""
         self._worker = worker = self._worker or _start()
         assert worker.stdin is not None
         assert worker.stdout is not None

@@ -25,6 +25,8 @@ from infogain.text.text_model import TextModel
 
 @dataclass(frozen=True)
 class PlannedCell:
+    """A cell of the paper's table, and the plan to make it again."""
+
     row: PaperRow
     column: PaperColumn
     plan: Plan
@@ -43,7 +45,7 @@ class Setting:
 
 
 def task_for(column: PaperColumn, model: TextModel, unsafe: bool = False) -> EvalTask:
-    """The paper's, or for a model of the zoo its counterpart there."""
+    """The task of a column: the paper's, or for a model of the zoo its counterpart there."""
     small = isinstance(model.tokenizer, Alphabet)
     return load_task(column.zoo if small and column.zoo else column.task, unsafe)
 
@@ -86,7 +88,7 @@ def recipe_of(row: PaperRow, column: PaperColumn, setting: Setting, stops: bool)
 def record(
     table: PaperTable, cells: Sequence[PlannedCell], unsupported: dict[str, str], beside: str | None, runs: Path
 ) -> Plain:
-    """Everything that was found, beside what the paper has."""
+    """All numbers of the table beside the paper's, as the JSON file holds them."""
     about = cells[0].plan.about
     return {
         "table": table.name,

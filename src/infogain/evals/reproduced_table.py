@@ -50,7 +50,7 @@ def _interval(cell: Plain) -> str:
 
 
 def notes(found: Plain) -> list[str]:
-    """What must be said beside the numbers."""
+    """Sentences to print with the table: what was asked, and what the numbers do not tell."""
     extent = found["extent"]
     much = f"the first {extent['limit']} problems of each task" if extent["limit"] else "all problems"
     said = [f"Here: {found['model']['name']}, {much}, seeds: {extent['seeds']}. Avg. is over the columns shown."]

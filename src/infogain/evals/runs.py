@@ -98,7 +98,7 @@ class Run:
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
-        """One that exists, to be read."""
+        """The run in a folder that exists, to be read."""
         run = cls(Path(folder))
         if (version := run.about.get("version")) not in READABLE:
             known = " or ".join(map(str, READABLE))
@@ -111,7 +111,7 @@ class Run:
 
     @property
     def about(self) -> Plain:
-        """What run.json holds."""
+        """The content of run.json."""
         path = self.folder / RUN
         try:
             about: Plain = json.loads(path.read_text(encoding="utf-8"))
@@ -197,7 +197,7 @@ def _unlike(begun: Plain, now: Plain) -> Plain:
 
 
 def _wider(held: Plain, asked: Plain) -> Plain:
-    """A run has grown to the most that was ever asked of it; no limit is the most there is."""
+    """The protocol with the larger extent: the most seeds, and the highest limit that was ever asked for."""
     widest = max((held, asked), key=lambda protocol: protocol.get("limit") or math.inf)
     return {**widest, "seeds": max(held["seeds"], asked["seeds"])}
 
@@ -220,7 +220,7 @@ def wanted(about: Plain) -> int:
 
 
 def run_name(about: Mapping[str, Any]) -> str:
-    """Readable in front, unmistakable at the end."""
+    """The name of a run's folder: task, model and sampler to read, then a hash that no other run has."""
     model = Path(about["model"]["name"].removeprefix("zoo:")).name
     words = "-".join([about["task"], model, about["recipe"]["sampler"]["name"]])
     return f"{re.sub('[^A-Za-z0-9.-]+', '-', words)}-{identity(about)}"

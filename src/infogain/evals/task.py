@@ -43,7 +43,7 @@ class ItemScore:
 
 
 class EvalTask(ABC):
-    """One benchmark. What a class leaves unsaid is 0 shots and 256 tokens, in chat where there is a template."""
+    """A benchmark. Unless its class says otherwise: no examples, 256 tokens, in chat where there is a template."""
 
     name: str
     about: str
@@ -106,7 +106,7 @@ class EvalTask(ABC):
         return next(style for style in self.styles if style != "chat" or tokenizer.chats)
 
     def demand(self) -> None:  # noqa: B027  # most need nothing
-        """Raise what this machine lacks for it."""
+        """Raise an error that names what this machine lacks for the task; most tasks need nothing."""
 
     def unsupported(self, model: TextModel) -> str | None:
         """Why this model cannot be asked here; None where it can."""
@@ -117,7 +117,7 @@ class EvalTask(ABC):
         return f"it does not know the characters {strange}." if strange else None
 
     def protocol(self, tokenizer: Tokenizer, **given: str | int | None) -> Protocol:
-        """The task's own settings, under those that are given."""
+        """The protocol of the task: the settings that are given, and for the rest the task's own."""
         wanted = {name: value for name, value in given.items() if value is not None}
         style = str(wanted.get("style", self.style_for(tokenizer)))
         if style not in self.styles:
@@ -127,7 +127,7 @@ class EvalTask(ABC):
         return Protocol(**settings)
 
     def free_examples(self, items: Sequence[Item]) -> list[Shot]:
-        """The examples that are no item of the test."""
+        """The worked examples whose question is not that of an item."""
         posed = {_squeezed(item.question) for item in items}
         return [shot for shot in self.examples() if _squeezed(shot.question) not in posed]
 

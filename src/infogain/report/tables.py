@@ -50,13 +50,19 @@ class Table:
     @property
     def meanings(self) -> dict[str, str]:
         """Each column and what it means; columns with the same meaning stand together, with commas between them."""
-        return meanings(self.columns, self.explained)
+        return meanings_of(self)
 
     def part(self, columns: Sequence[int]) -> Table:
         """The table with these columns alone, by number."""
         head, *rows = ([row[i] for i in columns] for row in (self.columns, *self.rows))
         bold = [(i, columns.index(j)) for i, j in self.bold if j in columns]
         return Table(head, rows, sum(i < self.words for i in columns), self.title, bold, self.explained)
+
+
+def meanings_of(*tables: Table) -> dict[str, str]:
+    """The columns of several tables and what they mean, each once."""
+    own = {name: about for table in tables for name, about in table.explained.items()}
+    return meanings([name for table in tables for name in table.columns], own)
 
 
 class Link(str):
@@ -84,9 +90,7 @@ def in_markdown(text: str) -> str:
 
 def legend_in_markdown(*tables: Table) -> str:
     """What the columns of these tables mean, as one paragraph to stand below them."""
-    own = {name: about for table in tables for name, about in table.explained.items()}
-    found = meanings([name for table in tables for name in table.columns], own)
-    told = (f"**{in_markdown(names)}** {in_markdown(about)}" for names, about in found.items())
+    told = (f"**{in_markdown(names)}** {in_markdown(about)}" for names, about in meanings_of(*tables).items())
     return f"Columns: {' · '.join(told)}.\n"
 
 
@@ -103,8 +107,8 @@ def in_latex(text: str) -> str:
 
 
 def as_html(table: Table) -> str:
-    """The table with its legend, as a piece of a page."""
-    return render("table.html", table=table)
+    """The table and what its columns mean, to stand in a page."""
+    return render("table.html", table=table) + render("legend.html", meanings=table.meanings)
 
 
 def as_csv(table: Table) -> str:

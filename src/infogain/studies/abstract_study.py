@@ -49,7 +49,7 @@ class Study(ABC):
     def draw(self, figure: Figure, rows: list[CellResult]) -> None: ...
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        """The paper's claims held against the numbers."""
+        """The paper's claims, each held against the numbers."""
         return []
 
     @abstractmethod
@@ -76,7 +76,7 @@ def said_of(row: CellResult) -> str:
 
 
 def points(gap: Interval) -> str:
-    """A difference between shares."""
+    """A difference between shares as text, in percentage points."""
     return gap.show(scale=100, signed=True)
 
 

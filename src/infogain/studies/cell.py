@@ -20,6 +20,8 @@ MOST_SEEDS = 9  # right answers per problem are kept as one digit
 
 @dataclass(frozen=True)
 class Cell:
+    """What to decode, and what to store of it."""
+
     task: str  # of the zoo; for kind "proposition" also a toy, as "toy:one-way"; for "bench" a shape, see speed.py
     recipe: Recipe
     problems: int
@@ -35,7 +37,7 @@ class Cell:
 
     @property
     def alone(self) -> bool:
-        """Its time counts: nothing may run beside it."""
+        """Whether nothing may run beside it, because its time counts."""
         return "time" in self.keep or self.kind == "bench"
 
     def plain(self) -> Plain:
@@ -56,7 +58,7 @@ def posed(task: str, count: int, split: str) -> list[Problem]:
 
 @dataclass(frozen=True)
 class Point:
-    """A cell in its place in a study: what it is called there."""
+    """A cell and what a study calls it, such as its task and K."""
 
     labels: dict[str, Any]
     cell: Cell
@@ -64,7 +66,7 @@ class Point:
 
 @dataclass(frozen=True)
 class CellResult:
-    """A finished point."""
+    """A cell that was decoded: its labels in a study, and its numbers. `row["K"]` is either."""
 
     labels: dict[str, Any]
     cell: Cell
@@ -78,12 +80,12 @@ class CellResult:
 
 
 def pick(rows: list[CellResult], **labels: Any) -> list[CellResult]:
-    """The rows that bear these labels."""
+    """The rows that have these labels."""
     return [row for row in rows if all(row.labels.get(name) == value for name, value in labels.items())]
 
 
 def by(rows: Iterable[CellResult], label: str) -> dict[Any, list[CellResult]]:
-    """The rows by what they bear as this label, in the order in which it first comes."""
+    """The rows by their value of a label, such as `task`, in the order in which the values first come."""
     found: dict[Any, list[CellResult]] = {}
     for row in rows:
         found.setdefault(row.labels.get(label), []).append(row)

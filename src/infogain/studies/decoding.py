@@ -41,7 +41,7 @@ class CellRow(NamedTuple):
 
 
 def run_cell(subject: Subject, cell: Cell) -> Plain:
-    """Everything that is stored of a cell."""
+    """Decode a cell; returns everything that is stored of it."""
     kinds = {"decode": decode_scores, "trace": trace, "proposition": proposition, "bench": bench}
     for _ in range(2 if "time" in cell.keep else 1):  # where time counts, the first run only warms up
         began = time.perf_counter()
@@ -67,7 +67,7 @@ def lines(cell: Cell) -> list[CellRow]:
 
 
 def canvas_scores(subject: Subject, cell: Cell) -> Plain:
-    """The task's canvases, decoded by a model of the zoo."""
+    """Numbers of a cell whose canvases are decoded by a model of the zoo."""
     model, alphabet = subject.zoo
     observer, scores = CellObserver(cell.recipe, cell.keep), CellScores(cell, judge_canvas(cell.task))
     for batch in batches(cell, subject.device):
@@ -84,7 +84,7 @@ def canvas_scores(subject: Subject, cell: Cell) -> Plain:
 
 
 def chat_scores(subject: Subject, cell: Cell) -> Plain:
-    """The task's chat form, answered by a checkpoint. What looks at the canvas is left out."""
+    """Numbers of a cell whose problems are asked in chat; those that look at the canvas are left out."""
     task, model = load_task(cell.task), subject.text
     every = lines(cell)
     job = completions(model, [task.chat(line.problem) for line in every], CHAT_LENGTH)
@@ -100,7 +100,7 @@ def chat_scores(subject: Subject, cell: Cell) -> Plain:
 
 
 def trace(subject: Subject, cell: Cell) -> Plain:
-    """The last of the problems with every candidate of every step, for the viewer."""
+    """Every step of the cell's last problem with all candidates, for the viewer."""
     if not subject.is_zoo:
         return {"note": "asked in chat; no trace is kept"}
     model, alphabet = subject.zoo

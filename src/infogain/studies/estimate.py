@@ -16,7 +16,7 @@ COLUMN = 5e-8  # of the device for a column in a forward
 
 
 def seconds(cell: Cell) -> float:
-    """Bypass and equal candidates left aside, which make look-ahead cheaper."""
+    """Seconds that a cell may take. Look-ahead is cheaper than this: bypasses and equal candidates are not counted."""
     if cell.kind != "decode":
         return 1.0
     schedule = cell.recipe.schedule

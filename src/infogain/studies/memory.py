@@ -98,7 +98,7 @@ class MemoryStudy(Study):
 
 
 def peak_checks(greedy: CellResult, sweep: list[CellResult], beams: list[CellResult]) -> list[Check]:
-    """Table 8, where peaks were counted."""
+    """The claims of Table 8, for a device that counts peaks."""
     n, peak = [row["N"] for row in sweep], [row["peak_bytes"] for row in sweep]
     _, each = line(n, peak)
     own = pick(sweep, N=N)[0]["peak_bytes"]

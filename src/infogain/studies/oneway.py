@@ -90,7 +90,7 @@ class OneWayStudy(Study):
 
 
 def begins(claim: str, cell: Cell, share: float, paper: str) -> Check:
-    """Whether most decodes begin so; n of them tell."""
+    """The claim that most decodes begin so; `share` of them do."""
     found = opening(cell, share)
     evidence = f"{found.show(scale=100)} % (n = {openings(cell, share)}), paper {paper} %"
     return Check(claim, found.above(0.5), evidence)

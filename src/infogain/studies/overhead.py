@@ -128,7 +128,7 @@ def shapes_of(rows: list[CellResult]) -> list[str]:
 
 
 def bypass_rate(rows: list[CellResult], k: int) -> float | None:
-    """Mean of the tasks; None where none was counted, as for a checkpoint asked in chat."""
+    """Share of steps that the bypass decides, mean of the tasks; None for a checkpoint asked in chat."""
     found = [row["bypassed"] for row in pick(rows, part=BYPASS, K=k) if "bypassed" in row.numbers]
     return round(mean(found), 3) if found else None
 
@@ -144,7 +144,7 @@ def ms_per_token(rows: list[CellResult], part: str, shape: str, k: int) -> float
 
 
 def overhead(rows: list[CellResult], part: str, shape: str, k: int) -> float | None:
-    """Time over greedy's, less one."""
+    """How much more time per token than greedy decoding takes, as a share; None where either was not timed."""
     own, greedy = (ms_per_token(rows, each, shape, k) for each in (part, GREEDY_PART))
     return own / greedy - 1 if own is not None and greedy else None
 

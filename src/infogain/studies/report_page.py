@@ -12,7 +12,7 @@ from infogain import view
 from infogain.options import Plain
 from infogain.provenance import made_with
 from infogain.report.pages import markup, render
-from infogain.report.tables import Table
+from infogain.report.tables import Table, meanings_of
 from infogain.studies import trace_pair
 
 FILE = "report.html"
@@ -39,8 +39,6 @@ class Section:
     tables: Sequence[Table] = ()
     reading: str = ""  # how to read the tables
     viewer: str = field(default="", repr=False)  # HTML of a trace viewer
-    unfolded: int = 3  # tables that are shown at once
-    longest: int = 24  # rows of a table that is shown at once
 
 
 def load_records(folder: Path) -> list[Plain]:
@@ -53,14 +51,10 @@ def save_report(folder: Path) -> Path:
     """Write the page of all studies in a folder; returns its path."""
     records = load_records(folder)
     sections = [section(record, folder) for record in records]
-    played = (
-        json.loads((folder / trace_pair.FILE).read_text(encoding="utf-8"))
-        if (folder / trace_pair.FILE).exists()
-        else None
-    )
-    if played and played["rows"]:
+    made = provenances(records)
+    if (played := trace_pair.load(folder)) and played["rows"]:
         sections.append(viewer_section(trace_pair.explanation(played), trace_pair.viewer(played)))
-    made = [*provenances(records), *(trace_pair.provenances(played) if played else [])]
+        made += trace_pair.provenances(played)
     path = folder / FILE
     path.write_text(page("Studies of samplers", about(records), sections, made), encoding="utf-8")
     return path
@@ -73,7 +67,7 @@ def provenances(records: Sequence[Plain]) -> list[Plain]:
 
 def page(title: str, about: str, sections: Sequence[Section], made: Sequence[Plain] = ()) -> str:
     """The HTML of a page; `made` is the provenance of what its sections show."""
-    shown = [vars(part) | {"viewer": markup(part.viewer)} for part in sections]
+    shown = [vars(part) | {"viewer": markup(part.viewer), "meanings": meanings_of(*part.tables)} for part in sections]
     assets = view.assets() if any(part.viewer for part in sections) else ""
     words = f"{about} {made_with(made)}".rstrip()
     return render("studies_page.html", title=title, about=words, sections=shown, assets=markup(assets))

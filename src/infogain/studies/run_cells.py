@@ -24,13 +24,13 @@ _subject: Subject | None = None  # of a worker process
 
 
 def missing(points: Sequence[Point], subject: Subject, store: Store) -> Todo:
-    """Cells by key, each once, in order."""
+    """The cells that are still to be decoded, by key, each once, in order."""
     keyed = {point.cell.key(subject.fingerprint): point.cell for point in points}
     return {key: cell for key, cell in keyed.items() if key not in store}
 
 
 def finished(points: Sequence[Point], subject: Subject, store: Store) -> list[CellResult]:
-    """The rows of a study that are there."""
+    """The points of a study whose cells are decoded, with their numbers."""
     keyed = [(point, point.cell.key(subject.fingerprint)) for point in points]
     return [
         CellResult(point.labels, point.cell, with_intervals(point.cell, store.numbers(key)))
@@ -48,7 +48,7 @@ def run_study(
     workers: int = 1,
     deadline: float | None = None,
 ) -> list[CellResult]:
-    """Do what is missing, then what follows from it; returns all rows there are."""
+    """Decode the missing cells of a study, then those that follow from them; returns all rows there are."""
     first = study.points(size)
     do(missing(first, subject, store), subject, store, report, workers, deadline)
     rows = finished(first, subject, store)
@@ -60,7 +60,7 @@ def run_study(
 def do(
     todo: Todo, subject: Subject, store: Store, report: Report, workers: int = 1, deadline: float | None = None
 ) -> None:
-    """Stops between cells once the deadline (of `time.monotonic`) is past. Cells whose time counts run alone, last."""
+    """Decode and store cells until the deadline (of `time.monotonic`). Those whose time counts run alone, last."""
     shared = {key: cell for key, cell in todo.items() if not cell.alone}
     alone = {key: cell for key, cell in todo.items() if cell.alone}
     outcomes = in_processes(shared, subject, workers, deadline) if workers > 1 else in_turn(shared, subject, deadline)
@@ -71,6 +71,7 @@ def do(
 
 
 def in_turn(todo: Todo, subject: Subject, deadline: float | None) -> Iterator[tuple[str, Plain]]:
+    """Decode cells one after the other."""
     prepare(subject.device)
     for key, cell in todo.items():
         if deadline is not None and time.monotonic() > deadline:
@@ -79,7 +80,7 @@ def in_turn(todo: Todo, subject: Subject, deadline: float | None) -> Iterator[tu
 
 
 def in_processes(todo: Todo, subject: Subject, workers: int, deadline: float | None) -> Iterator[tuple[str, Plain]]:
-    """The loop is bound by the host, so processes share a GPU well."""
+    """Decode cells in several processes: the loop is bound by the host, so they share a GPU well."""
     queue = iter(todo.items())
     context = multiprocessing.get_context("spawn")
     start = (subject.name, str(subject.device))
@@ -112,6 +113,6 @@ def _work(cell: Cell) -> Plain:
 
 
 def prepare(device: torch.device) -> None:
-    """On a GPU, products of float32 in TF32."""
+    """Let a GPU multiply float32 in TF32."""
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")

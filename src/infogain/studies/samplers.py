@@ -130,7 +130,7 @@ def without(rows: list[CellResult]) -> str:
 
 
 def average(rows: list[CellResult], sampler: str, name: str = "accuracy") -> Interval | None:
-    """The mean over the tasks; nothing unless every task is there."""
+    """A sampler's mean over the tasks; None unless every task is there."""
     own = [row for row in pick(rows, sampler=sampler) if row["task"] in telling(rows)]
     if not own or len(own) < len(telling(rows)):
         return None

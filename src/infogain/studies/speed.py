@@ -17,7 +17,7 @@ MIB = 2**20
 
 
 def timed(shape: str, sampler: Sampler, k: int = 1) -> Cell:
-    """App. F's 512 tokens; the tiny shape, for trying things out, has fewer."""
+    """A cell that times a sampler on a shape with App. F's 512 tokens; the tiny shape, for trials, has fewer."""
     context, engine = (48, "eager") if shape == "tiny" else (512, "graphs")
     recipe = Recipe(sampler, TokensPerStep(k), BLOCK)
     return Cell(f"{SHAPE}:{shape}:{context}:{engine}", recipe, problems=1, kind="bench")
@@ -40,5 +40,5 @@ def mib(count: float | None) -> str:
 
 
 def peaked(rows: list[CellResult]) -> bool:
-    """Whether peak memory was counted: on a GPU."""
+    """Whether peak memory was counted in all rows, as on a GPU."""
     return all(row["peak_bytes"] is not None for row in rows)

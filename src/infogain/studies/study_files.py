@@ -32,7 +32,7 @@ def save(study: Study, rows: list[CellResult], size: str, subject: Subject, fold
 
 
 def describe(study: Study, rows: list[CellResult], size: str, subject: Subject) -> Plain:
-    """Numbers with recipes, and all that was made of them."""
+    """The record of a study: its numbers with their recipes, and the tables, claims and sentences made of them."""
     return {
         "study": study.name,
         "title": study.title,
@@ -59,7 +59,7 @@ def _table(table: Table) -> Plain:
 
 
 def provenances(rows: list[CellResult]) -> list[Plain]:
-    """The models that decoded these rows and how they ran, each once. Cells of before it was kept do not say."""
+    """The models that decoded these rows and how they ran, each once. Older cells do not say."""
     found = {json.dumps(row.numbers["provenance"], sort_keys=True) for row in rows if "provenance" in row.numbers}
     return [json.loads(text) for text in sorted(found)]
 
@@ -89,13 +89,13 @@ def save_csv(rows: list[CellResult], path: Path) -> None:
 
 
 def _signature(row: CellResult) -> Plain:
-    """The model a row is of and how that ran; nothing of a cell of before it was kept, or of no model."""
+    """The model that decoded a row and how it ran; empty for older cells, and those of no model."""
     about = row.numbers.get("provenance", {})
     return {**about, **about.get("versions", {})}
 
 
 def _cell(value: Any) -> Any:
-    """An interval as one text."""
+    """A value of a CSV: an interval becomes one text."""
     return " to ".join(f"{x:.6g}" for x in value) if isinstance(value, list) else six_digits(value)
 
 

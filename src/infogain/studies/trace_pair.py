@@ -29,6 +29,12 @@ def save(rows: list[CellResult], folder: Path) -> Plain:
     return record
 
 
+def load(folder: Path) -> Plain | None:
+    """What `save` wrote to a folder; None where it did not."""
+    path = folder / FILE
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
 def explanation(record: Plain) -> str:
     return (
         f"The first {record['task']} problem of the test split, K = {record['K']}. Cells are coloured by entropy; "

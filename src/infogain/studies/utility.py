@@ -112,6 +112,6 @@ def propositions(rows: list[CellResult]) -> list[CellResult]:
 
 
 def draw_quantiles(axes: Axes, named: dict[str, list[float]]) -> None:
-    """The largest values first."""
+    """A line for each name over 100 quantiles, the largest value first."""
     for i, (name, quantiles) in enumerate(named.items()):
         axes.plot([100 * x for x in LEVELS], quantiles[::-1], **{**nth(i), "marker": None}, label=name)

@@ -37,7 +37,7 @@ for _task in (
 
 
 def load_task(name: str, unsafe: bool = False) -> EvalTask:
-    """Unsafe: where the sandbox is refused, programs run with all rights of the caller."""
+    """The task of this name. If `unsafe`, programs run with all rights of the caller where the sandbox is refused."""
     if name not in TASKS:
         raise UnknownName("task", name, TASKS)
     task = TASKS[name]

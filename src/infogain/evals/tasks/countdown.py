@@ -73,7 +73,7 @@ class Countdown(EvalTask):
 
 
 def draw(count: int, problems: int, purpose: str) -> list[Shot]:
-    """Different problems, the same for ever."""
+    """So many different problems, the same on every machine."""
     rng, found = Random(f"countdown {count} {purpose}"), dict[str, Shot]()
     while len(found) < problems:
         shot = _attempt(rng, count)

@@ -56,7 +56,7 @@ class Sudoku(EvalTask):
         return [Shot(p.canvas[1:].replace(MASK, "0"), p.solution[1:]) for p in problems]
 
     def tells(self, shot: Shot, item: Item) -> bool:
-        """There are 288 grids only: an example's grid may solve an item."""
+        """Does the example solve the item? There are only 288 grids, so it may."""
         return fits(item.question.replace("0", MASK), shot.answer)
 
     def build(self, item: Item, shots: Sequence[Shot], style: str) -> str:

@@ -32,7 +32,7 @@ class ZooTask(EvalTask):
         return "infill" if isinstance(tokenizer, Alphabet) else "chat" if tokenizer.chats else "plain"
 
     def items(self, data: Path | None = None) -> tuple[str, list[Item]]:
-        """Drawn, whatever is given for tasks that are read."""
+        """The problems of the test split, which are drawn; `data` is for tasks that are read."""
         problems = self.kind.problems(DRAWN, "test")
         return "drawn by infogain, test split", [item_of(str(i), problem) for i, problem in enumerate(problems)]
 
@@ -57,7 +57,7 @@ class ZooTask(EvalTask):
         return super().scores(given, style)
 
     def score(self, item: Item, text: str) -> ItemScore:
-        """A canvas is told by how it begins, and one with other givens is not read as a chat."""
+        """The score of a text: a canvas if it begins as one, whatever its givens, else a reply in chat."""
         problem = problem_of(item)
         if is_canvas(problem, text):
             return self._score_canvas(problem, text)
