@@ -302,7 +302,7 @@ def test_the_page_is_what_the_numbers_say(tmp_path: Path, numbers: dict[str, Any
 
 
 def test_it_runs_with_torch_alone(tmp_path: Path) -> None:
-    lacking = "click", "rich", "matplotlib", "tomli_w"
+    lacking = "click", "rich", "matplotlib", "tomli_w", "jinja2"
     words = (
         f"import sys; sys.modules.update(dict.fromkeys({lacking!r})); from infogain.bench.__main__ import main; main()"
     )

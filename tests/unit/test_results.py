@@ -158,7 +158,7 @@ def test_the_core_runs_on_torch_alone() -> None:
     """Decoding imports none of the other dependencies, not even numpy."""
     code = """
 import sys
-for name in ("numpy", "safetensors", "click", "rich", "matplotlib", "tomli_w"):
+for name in ("numpy", "safetensors", "click", "rich", "matplotlib", "tomli_w", "jinja2"):
     sys.modules[name] = None
 import warnings
 warnings.simplefilter("ignore")  # torch itself regrets numpy

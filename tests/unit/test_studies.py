@@ -6,6 +6,8 @@ import csv
 import json
 import math
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,11 @@ from infogain.studies import STUDIES, load_study, run_cells
 from infogain.studies.cell import FIGURE, Cell
 from infogain.studies.cell_observer import join_paths
 from infogain.studies.decoding import batches, lines, run_cell
-from infogain.studies.estimate import seconds
 from infogain.studies.methods import METHODS, method_cell, recipe
 from infogain.studies.report_page import ORDER, save_report
 from infogain.studies.results_page import build
 from infogain.studies.run import main as run_program
+from infogain.studies.run import seconds
 from infogain.studies.store import Store
 from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
@@ -139,6 +141,16 @@ def test_time_that_is_up_ends_the_run_between_cells(
     assert "oneway: 0 of 4 points" in capsys.readouterr().out
     run_program([*run, "--plan"])
     assert "4 cells to do" in capsys.readouterr().out
+
+
+def test_the_program_runs_with_torch_alone(folder: Path, tmp_path: Path) -> None:
+    """For a machine that is lent with little on it: safetensors, to load a model, is all it needs besides."""
+    lacking = "click", "rich", "matplotlib", "tomli_w", "jinja2"
+    words = f"import sys; sys.modules.update(dict.fromkeys({lacking!r})); from infogain.studies.run import main; main()"
+    arguments = ["gain", "--model", str(folder), "--out", str(tmp_path), "--size", "small", "--device", "cpu"]
+    done = subprocess.run([sys.executable, "-c", words, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "gain: 2 of 2 points" in done.stdout
 
 
 def test_ctrl_c_says_how_many_cells_are_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
