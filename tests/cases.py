@@ -117,13 +117,13 @@ class Counting(Wrapper):
         return self.prefills + len(self.evaluations)
 
 
-def words_of(count: int, mask_id: int) -> Vocabulary:
-    """Of logits so wide; the mask may stand outside of them."""
+def vocabulary_of(count: int, mask_id: int) -> Vocabulary:
+    """A vocabulary of logits `count` wide; the mask may lie outside of them."""
     return Vocabulary(max(count, mask_id + 1), mask_id, count=count)
 
 
 def marginals(logits: Tensor, mask_id: int) -> Marginals:
-    return Marginals.of(logits, words_of(logits.shape[-1], mask_id))
+    return Marginals.of(logits, vocabulary_of(logits.shape[-1], mask_id))
 
 
 def rows(canvas: Canvas, chosen: Sequence[int]) -> Canvas:

@@ -20,7 +20,7 @@ from infogain.models.wrapper import Wrapper
 
 @dataclass(frozen=True)
 class Both:
-    """The contexts of two models, which take the same way."""
+    """The contexts of two models, whose rows come and go together."""
 
     plain: Any
     fast: Any
@@ -72,7 +72,7 @@ class Compared(Wrapper):
 
 
 def _inside(canvas: Canvas, start: Sequence[int], width: int) -> Tensor:
-    """Columns of the block that are the row's own: what a model says of others is read by nobody."""
+    """Whether columns of a block lie inside the row; nothing reads the logits of others. [C, W]"""
     column = torch.tensor(start)[:, None] + torch.arange(width)
     return column.to(canvas.length.device) < canvas.length[:, None]
 
@@ -86,7 +86,7 @@ def closest(plain: Result, fast: Result) -> list[float]:
 
 
 def _margin(plain: Trace, fast: Trace, prompt: int) -> float:
-    """Of the first step that differs; where none does, of the last choice between hypotheses."""
+    """How close the choice was in the first step that differs or, if none does, in the last among hypotheses."""
     costs = [0.0]
     for one, two in zip(_steps(plain, prompt), _steps(fast, prompt), strict=False):
         if _choice(one, False) != _choice(two, False):
@@ -106,19 +106,21 @@ def _steps(trace: Trace, prompt: int) -> Iterator[list[Row]]:
 
 
 def _choice(rows: list[Row], kept: bool) -> list[Any]:
-    """What was proposed, or what was kept of it."""
+    """The candidates of a step, or those of them that were kept."""
     return [[(c.columns, c.tokens) for c in row.candidates if c.kept or not kept] for row in rows]
 
 
 def _lead(rows: list[Row]) -> float:
-    """Of the worst score that was kept over the best that was not."""
+    """The lead of the worst score that was kept over the best that was not."""
     candidates = [c for row in rows for c in row.candidates]
     return min(c.score for c in candidates if c.kept) - max(c.score for c in candidates if not c.kept)
 
 
 def _gap(one: Row, two: Row) -> float:
-    """In entropy, between the columns that a greedy sampler took here and there. Of no other proposal is it known how
-    close it was: tokens and look-ahead candidates are drawn, and must be the same."""
+    """The difference in entropy between the columns that a greedy sampler chose here and there.
+
+    How close other proposals were is not known: tokens and look-ahead candidates are drawn, and must be the same.
+    """
     apart = {*one.candidates[0].columns} ^ {*two.candidates[0].columns}
     if len(one.candidates) > 1 or not apart:
         return math.inf

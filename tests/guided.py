@@ -64,7 +64,7 @@ class Guided(Wrapper):
     def at_masks(
         self, tokens: Tensor, masked_columns: MaskedColumns, context: GuidedContext, row: Tensor, max_per_row: int
     ) -> Tensor | LazyLogits:
-        """Asked without the prompt are the columns that are asked with it."""
+        """The same columns are asked with the prompt and without it."""
         both = MaskedColumns(masked_columns.masked.repeat_interleave(2, 0), 2 * masked_columns.count)
         found = self.inner.at_masks(
             self._blocks(tokens, context, row), both, context.inner, self._rows(row), max_per_row

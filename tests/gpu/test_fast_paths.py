@@ -19,7 +19,7 @@ from infogain.models.backbone.backbone import Backbone, random_backbone
 from infogain.models.backbone.transformer import Layer, rotary_angles
 from infogain.models.families.spec import Spec
 from infogain.samplers import Sampler, make
-from tests.cases import marginals, words_of
+from tests.cases import marginals, vocabulary_of
 from tests.fast import Compared, closest
 
 SPEC = Spec("dream", 500, 256, 4, 8, 2, 32, 512, 1e4, 1e-6, 499, qkv_bias=True, shift=True)
@@ -42,12 +42,12 @@ def test_statistics_are_those_of_the_cpu(words: int, dtype: torch.dtype) -> None
     logits[3, 2] = 60
     expected = marginals(logits.float()[None].clone(), 5)
     numbers, argmax = statistics(logits.cuda(), 5, (33,))
-    assert torch.allclose(numbers.cpu(), expected.found.numbers[0], atol=2e-5, rtol=1e-5)
+    assert torch.allclose(numbers.cpu(), expected.statistics.numbers[0], atol=2e-5, rtol=1e-5)
     assert torch.equal(argmax.cpu(), expected.argmax[0])
 
 
 def _view(x: torch.Tensor, device: str) -> torch.Tensor:
-    """On another device, and still every other row of a larger one."""
+    """A copy on another device that is a view again: every other row of a larger tensor."""
     return torch.stack([x, ~x], 1).flatten(0, 1).to(device)[::2]
 
 
@@ -56,7 +56,7 @@ def test_a_range_of_ids_is_read_as_on_the_cpu(mask_id: int) -> None:
     part = Vocabulary(9000, mask_id, first=2500, count=4000, never=(2600, 8000))
     logits = torch.randn(3, 11, 4000, generator=torch.Generator().manual_seed(3)) * 3
     here, there = (Marginals.of(logits.clone().to(device), part) for device in ("cpu", "cuda"))
-    assert torch.allclose(there.found.numbers.cpu(), here.found.numbers, atol=2e-5, rtol=1e-5)
+    assert torch.allclose(there.statistics.numbers.cpu(), here.statistics.numbers, atol=2e-5, rtol=1e-5)
     assert torch.equal(there.argmax.cpu(), here.argmax)
     tokens = torch.randint(0, 9000, (3, 4, 11), generator=torch.Generator().manual_seed(4))
     assert torch.allclose(there.probability(tokens.cuda()).cpu(), here.probability(tokens), atol=1e-6)
@@ -75,10 +75,10 @@ def test_masks_alone_are_numbered_and_read_as_on_the_cpu(shape: tuple[int, int])
         assert torch.equal(got.cpu(), expected)
     logits = torch.randn(count, 9000, generator=torch.Generator().manual_seed(2))
     here, there = (
-        Marginals.at(MaskedColumns(_view(masked, x), count), logits.clone().to(x), words_of(9000, 5))
+        Marginals.at(MaskedColumns(_view(masked, x), count), logits.clone().to(x), vocabulary_of(9000, 5))
         for x in ("cpu", "cuda")
     )
-    assert torch.allclose(there.found.numbers.cpu(), here.found.numbers, atol=2e-5, rtol=1e-5)
+    assert torch.allclose(there.statistics.numbers.cpu(), here.statistics.numbers, atol=2e-5, rtol=1e-5)
     assert torch.equal(there.argmax.cpu(), here.argmax)
     tokens = torch.randint(0, 9000, (shape[0], 3, shape[1]))
     tokens[tokens == 5] = 6
@@ -134,7 +134,7 @@ def test_the_hash_is_that_of_the_cpu() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("family", SPECS)
 def test_what_lies_between_products_is_that_of_torch(family: str, dtype: torch.dtype) -> None:
-    """Rounded in the same places, so that half precision agrees to the last digit but for sums in another order."""
+    """Both round at the same points, so that half precision agrees except for the order of sums."""
     spec = SPECS[family]
     torch.manual_seed(0)
     layer = Layer(spec).to("cuda", dtype)
@@ -197,7 +197,7 @@ def canvas() -> Canvas:
 
 
 @pytest.mark.parametrize("family", SPECS)
-def test_engines_give_the_logits_of_the_plain_path(family: str) -> None:
+def test_graphs_give_the_logits_of_eager_forwards(family: str) -> None:
     plain = random_backbone(SPECS[family])
     plain.transformer.cuda()
     model = Backbone(plain.transformer, engine="graphs")
@@ -216,8 +216,8 @@ READS = [(family, refresh) for family in SPECS for refresh in ([None] if SPECS[f
 
 @pytest.mark.parametrize(("family", "refresh"), READS)
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.name)
-def test_engines_decode_as_the_plain_path(family: str, refresh: int | None, sampler: Sampler) -> None:
-    """At every call the same logits; the same tokens wherever a decision has a margin."""
+def test_graphs_decode_as_eager_forwards_do(family: str, refresh: int | None, sampler: Sampler) -> None:
+    """Every call has the same logits, and tokens agree wherever a decision has a margin."""
     transformer = random_backbone(SPECS[family]).transformer.cuda()
     plain, model = (Backbone(transformer, engine=engine, refresh=refresh) for engine in ("eager", "graphs"))
     both = Compared(plain, model, within=1e-4)

@@ -46,7 +46,7 @@ def start_empty() -> None:
 
 
 def leave_idle(blocks: int) -> None:
-    """So many of 32 MiB, which the allocator keeps."""
+    """Leave so many idle blocks of 32 MiB with the allocator."""
     start_empty()
     held = [torch.empty(32 * MIB, dtype=torch.uint8, device="cuda") for _ in range(blocks)]
     del held
@@ -118,7 +118,7 @@ def test_logits_ask_for_memory_at_few_numbers_of_them() -> None:
         tokens = torch.full((5, 16), SPEC.mask_id, device="cuda")
 
         def asked(masks: int) -> int:
-            """Calls for memory while so many logits of 512 KiB are made."""
+            """How often memory is asked for while `masks` rows of logits, 512 KiB each, are made."""
             before = calls("alloc")
             masked = (torch.arange(80, device="cuda") < masks).view(5, 16)
             logits = model.at_masks(tokens, MaskedColumns(masked, masks), context, row, 3)

@@ -1,4 +1,4 @@
-"""Laws of the caches, for every family's switches: what is kept equals what would be computed anew."""
+"""Laws of the caches, for every family: cached K/V equal what would be computed anew."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_rows_of_a_batch_are_rows_alone(sampler: Sampler, family: str, cache: st
 
 
 class Forgetful(Wrapper):
-    """A block-causal model that keeps nothing: it reads every row anew when a block opens."""
+    """A block-causal model without a cache: it reads every row anew when a block opens."""
 
     def __init__(self, model: Backbone) -> None:
         super().__init__(model)
@@ -270,7 +270,7 @@ def test_after_the_last_attention_only_what_the_head_reads_is_run(
 
 
 def test_a_block_causal_prefill_runs_what_it_counts() -> None:
-    """What comes after the block is neither run nor kept."""
+    """Columns after the block are neither run nor cached."""
     model, canvas = model_of("sdar", None), canvas_of()
     context, _ = model.prefill(canvas, [4, 0, 0, 0], WIDTH)
     assert {keys.k.shape[2] for keys in context.layers} == {4}
@@ -300,7 +300,7 @@ def test_appending_runs_the_finished_block_and_the_next_one() -> None:
 
 @pytest.mark.parametrize(("family", "cache"), FROZEN)
 def test_going_on_reads_what_a_prefill_reads_where_nothing_has_changed(family: str, cache: str) -> None:
-    """The finished block stood there when the row was read, so all that was kept is as it would be read anew."""
+    """The finished block stood there when the row was read, so all cached K/V are as they would be read anew."""
     model = model_of(family, cache)
     canvas = Canvas.infill([[1, 2, 3, 4, 5, 6, *[23] * 5, 7], [8, 9, 10, 11, 12, *[23] * 5]], BASE.mask_id)
     before, start, width = [2, 1], [6, 5], 4

@@ -1,4 +1,4 @@
-"""Every fast path equals the plain one: recorded forwards, masks alone through the head, a ceiling on memory."""
+"""Every fast path equals the plain one: graphs and their buffers, the head for masks alone, a ceiling on memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from infogain.models.backbone.graphs import ROWS
 from infogain.models.backbone.transformer import Transformer
 from infogain.models.denoiser import Past
 from infogain.samplers import Sampler, make
-from tests.cases import marginals, words_of
+from tests.cases import marginals, vocabulary_of
 from tests.fast import Compared, closest
 from tests.laws.test_backbone import BASE, CASES, FROZEN, SPECS, canvas_of, model_of
 
@@ -89,7 +89,7 @@ def test_rows_go_on_in_the_buffers_as_they_do_outside(family: str, cache: str, s
 
 @pytest.mark.parametrize(("cache", "most"), [("dual", 1), ("prefix", 4)])
 def test_rows_that_go_on_need_few_recordings(cache: str, most: int) -> None:
-    """Canvases of any length run whole blocks: for a prefix cache one number of them after another."""
+    """Canvases of any length run whole blocks; with a prefix cache, their number falls from block to block."""
     model = fast(model_of("llada", cache, refresh=9))
     for length in range(9, 17):
         infogain.decode(model, Canvas.from_prompts([[1, 2, 3]], length, BASE.mask_id), "entropy", block=4)
@@ -200,7 +200,7 @@ def test_blocks_that_follow_one_another_are_stored_in_place_and_others_apart(
 
 @pytest.mark.parametrize("family", ["dream", "sdar"])
 def test_a_row_that_overflows_leaves_nothing_behind_in_the_buffers(family: str) -> None:
-    """Neither its keys nor its words, which columns past the end of the next canvas would hold."""
+    """Neither its K/V nor its tokens, which columns past the end of the next canvas would hold."""
     model = fast(random_backbone(SPECS[family]))
     model.transformer.embed.weight[7] = torch.nan
     mask, block = BASE.mask_id, None if model.attention_block else 3
@@ -371,7 +371,7 @@ def test_marginals_of_masks_alone_are_those_of_all_columns() -> None:
     logits = torch.randn(3, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     dense, compact = (
         marginals(logits.clone(), 6),
-        Marginals.at(MaskedColumns(masked, int(masked.sum())), logits[masked].clone(), words_of(7, 6)),
+        Marginals.at(MaskedColumns(masked, int(masked.sum())), logits[masked].clone(), vocabulary_of(7, 6)),
     )
     for name in ("log_z", "entropy", "confidence", "margin", "argmax"):
         assert torch.equal(getattr(dense, name)[masked], getattr(compact, name)[masked]), name

@@ -74,7 +74,7 @@ def test_draws_are_ids_of_the_whole_vocabulary(part: Vocabulary, tau: float, opt
 def test_masked_columns_alone_are_read_in_ids_too(part: Vocabulary, lazy: bool) -> None:
     whole, some = pair(part)[0], at_masks(part, lazy)
     assert torch.equal(some.argmax[MASKED], whole.argmax[MASKED])
-    assert torch.allclose(some.found.numbers[MASKED], whole.found.numbers[MASKED], atol=1e-12)
+    assert torch.allclose(some.statistics.numbers[MASKED], whole.statistics.numbers[MASKED], atol=1e-12)
     u = torch.rand(2, 9, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     index = torch.tensor([1, 0, 1])
     for one, two, rows in (
@@ -106,11 +106,11 @@ def test_every_lane_excludes_its_own(lazy: bool) -> None:
     logits = logits_of()[MASKED]
     given = LazyLogits(logits.clone(), lambda x: x.clone(), COUNT, 4) if lazy else logits.clone()
     masked_columns = MaskedColumns(MASKED, 6)
-    found = Marginals.at(masked_columns, *exclude_by_lane(given, lanes)).found.numbers[MASKED]
+    found = Marginals.at(masked_columns, *exclude_by_lane(given, lanes)).statistics.numbers[MASKED]
     at = 0
     for vocabulary, count in lanes:
         alone = Marginals.of(logits[None, at : at + count].clone(), vocabulary)
-        assert torch.allclose(found[at : at + count], alone.found.numbers[0], atol=1e-12)
+        assert torch.allclose(found[at : at + count], alone.statistics.numbers[0], atol=1e-12)
         at += count
 
 

@@ -58,7 +58,7 @@ class Marginals:
 
     rows: Tensor | LazyLogits  # [X, V] logits
     logit_row: Tensor | None  # [R, W] the row of each column; any for a written column. None: one for each, in order
-    found: Statistics  # [R, W]
+    statistics: Statistics  # [R, W]
     vocabulary: Vocabulary
 
     @classmethod
@@ -82,27 +82,27 @@ class Marginals:
     @property
     def log_z(self) -> Tensor:
         """The log-normaliser: log p = logits − log_z. [R, W], like all that follow"""
-        return self.found.numbers[..., 0]
+        return self.statistics.numbers[..., 0]
 
     @property
     def entropy(self) -> Tensor:
         """The entropy H."""
-        return self.found.numbers[..., 1]
+        return self.statistics.numbers[..., 1]
 
     @property
     def confidence(self) -> Tensor:
         """The probability of the most likely token."""
-        return self.found.numbers[..., 2]
+        return self.statistics.numbers[..., 2]
 
     @property
     def margin(self) -> Tensor:
         """The lead of the most likely token over the second: p_top1 − p_top2."""
-        return self.found.numbers[..., 3]
+        return self.statistics.numbers[..., 3]
 
     @property
     def argmax(self) -> Tensor:
         """The most likely token."""
-        return self.found.argmax
+        return self.statistics.argmax
 
     @property
     def logits(self) -> Tensor:
@@ -117,7 +117,7 @@ class Marginals:
         count = len(self.argmax)
         if isinstance(index, slice) and index.indices(count) == (0, count, 1):
             return self
-        found = Statistics(*(x[index] for x in self.found))
+        found = Statistics(*(x[index] for x in self.statistics))
         if self.logit_row is None:
             return Marginals(self.logits[index].flatten(0, 1), None, found, self.vocabulary)
         logit_row = self.logit_row[index]
@@ -132,12 +132,12 @@ class Marginals:
         if logit_row is None:
             logit_row = torch.arange(rows * columns, device=self.argmax.device).view(rows, columns)
         more = (0, width - columns)
-        found = Statistics(pad(self.found.numbers, (0, 0, *more)), pad(self.argmax, more))
+        found = Statistics(pad(self.statistics.numbers, (0, 0, *more)), pad(self.argmax, more))
         return Marginals(self.rows, pad(logit_row, more), found, self.vocabulary)
 
     def join(self, other: Marginals) -> Marginals:
         """Marginals of these hypotheses, followed by those of others."""
-        found = Statistics(*(torch.cat(pair) for pair in zip(self.found, other.found, strict=True)))
+        found = Statistics(*(torch.cat(pair) for pair in zip(self.statistics, other.statistics, strict=True)))
         return Marginals(torch.cat([self.logits, other.logits]).flatten(0, 1), None, found, self.vocabulary)
 
     def _held(self) -> tuple[Tensor, Tensor | None]:
@@ -150,10 +150,11 @@ class Marginals:
         """The probability of given tokens; 0 for those that have no column among the logits. [R, N, W] -> [R, N, W]"""
         vocabulary = self.vocabulary
         if vocabulary.whole:
-            return kernels.probability(*self._held(), self.found, tokens)
+            return kernels.probability(*self._held(), self.statistics, tokens)
         column = tokens - vocabulary.first
         inside = (column >= 0) & (column < vocabulary.count)
-        return kernels.probability(*self._held(), self.found, column.clamp(0, vocabulary.count - 1)).where(inside, 0)
+        p = kernels.probability(*self._held(), self.statistics, column.clamp(0, vocabulary.count - 1))
+        return p.where(inside, 0)
 
     def draw(self, tau: float, u: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
         """Draw tokens from p^(1/τ), cut to the top-k and then the top-p: one for each u in [R, N, W].
@@ -165,8 +166,8 @@ class Marginals:
             return self.argmax[:, None].expand(u.shape)
         first = self.vocabulary.first
         if not first:
-            return kernels.draw(*self._held(), self.found, tau, u, top_k, top_p)
-        columns = self.found._replace(argmax=self.argmax - first)
+            return kernels.draw(*self._held(), self.statistics, tau, u, top_k, top_p)
+        columns = self.statistics._replace(argmax=self.argmax - first)
         return kernels.draw(*self._held(), columns, tau, u, top_k, top_p) + first
 
     def kl(self, other: Marginals) -> Tensor:

@@ -24,7 +24,7 @@ _SHIFTS = {bits: (torch.tensor(bits), torch.tensor((1 << (64 - bits)) - 1)) for 
 
 
 def noise(kind: str, seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
-    """ "hash", "uniform" or "gumbel" noise of these arguments; tensors broadcast."""
+    """Noise of the kind "hash", "uniform" or "gumbel", as a function of the other arguments; tensors broadcast."""
     kind_of_seed = seed.device.type, seed.dtype
     if kind_of_seed in choice.FUSED and len(index) <= 3 and all(isinstance(i, Tensor) and i.ndim <= 3 for i in index):
         from infogain.kernels.hashing_triton import noise as fused

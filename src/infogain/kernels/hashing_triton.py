@@ -8,7 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 BLOCK = 256
-MOST = 4  # tensors, the seed among them
+MOST = 4  # most tensors that are hashed together, the seed included
 NUMBERS = ["stream", "size", "rows", "columns", *(f"{name}{axis}" for name in "abcd" for axis in range(3))]
 
 
@@ -51,11 +51,14 @@ def _hash(
 
 
 def noise(kind: str, stream: int, *values: Tensor) -> Tensor:
-    """ "hash", "uniform" or "gumbel" of int64 tensors that broadcast to at most three dimensions, the seed first."""
-    wide = torch.broadcast_tensors(*values)
-    shape = wide[0].shape
-    out = torch.empty(shape, dtype=torch.int64 if kind == "hash" else torch.float64, device=wide[0].device)
-    three = [x.expand(*(1,) * (3 - x.ndim), *shape) if x.ndim < 3 else x for x in wide]
+    """Noise of the kind "hash", "uniform" or "gumbel", from int64 tensors, the seed first.
+
+    They must broadcast to at most three dimensions.
+    """
+    alike = torch.broadcast_tensors(*values)
+    shape = alike[0].shape
+    out = torch.empty(shape, dtype=torch.int64 if kind == "hash" else torch.float64, device=alike[0].device)
+    three = [x.expand(*(1,) * (3 - x.ndim), *shape) if x.ndim < 3 else x for x in alike]
     rows, columns = three[0].shape[1:]
     unused = MOST - len(three)
     strides = [stride for x in three for stride in x.stride()] + [0] * (3 * unused)
