@@ -47,22 +47,28 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command()
 @click.option("--suite", metavar="NAME", help=f"a named set of cases: {', '.join(SUITES)}; unset: what flags say")
 @click.option("--shape", type=Several(str), help=f"{', '.join(SHAPES)}, zoo:NAME or a checkpoint  [default: tiny]")
-@click.option("--sampler", type=Several(str), help="[default: entropy,info-gain]")
+@click.option("--sampler", type=Several(str), help="names of samplers  [default: entropy,info-gain]")
 @click.option("--n", type=Several(int), help="candidates of look-ahead samplers; unset: their own")
 @click.option("--gamma", type=Several(float), help="bypass threshold; 1 = off; unset: the sampler's own")
 @click.option("--width", type=Several(int), help="hypotheses of info-gain-beam; unset: its own")
-@click.option("--bypass", type=Several(float), help="share of steps info-gain is made to bypass; unset: as it comes")
+@click.option(
+    "--bypass", type=Several(float), help="share of steps in which info-gain must not look ahead; unset: as it decides"
+)
 @click.option("-k", type=Several(int), help="tokens per step  [default: 1]")
-@click.option("--block", type=Several(int), help="[default: 16]")
+@click.option("--block", type=Several(int), help="columns decoded together  [default: 16]")
 @click.option("--batch", type=Several(int), help="prompts decoded together  [default: 1]")
 @click.option("--cache", type=Several(str), help=CACHE)
-@click.option("--refresh", type=Several(int), help="blocks opened from one reading of the whole row  [default: 1]")
+@click.option(
+    "--refresh", type=Several(int), help="blocks that are decoded before the whole row is read again  [default: 1]"
+)
 @click.option("--context", type=Several(int), help="columns outside the block: prompt + length − block  [default: 512]")
 @click.option("--ragged", type=Several(int), help="columns by which prompts differ in length  [default: 0]")
 @click.option("--length", type=Several(int), help="columns to generate  [default: 48]")
 @click.option("--engine", type=Several(str), help="eager or graphs; unset: graphs on a GPU, eager elsewhere")
 @click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
-@click.option("--decodes", type=click.IntRange(min=1), default=2, show_default=True, help="that are timed, per case")
+@click.option(
+    "--decodes", type=click.IntRange(min=1), default=2, show_default=True, help="decodes that are timed, per case"
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help=f"folder for {records.FILE}, {PICTURE}")
 @click.option("--profile", type=click.Path(dir_okay=False, path_type=Path), help="trace a few steps of the first case")
 @click.option("--compare", type=EXISTING, nargs=2, metavar="OLD NEW", help="show what changed between two results")
@@ -77,9 +83,9 @@ def bench(
     overwrite: bool,
     **flags: Any,
 ) -> None:
-    """Time decodes, beside what the device could do at best.
+    """Measure speed and memory of decoding.
 
-    Whole steps, the forward alone and memory are measured.
+    Whole steps, the forward alone and memory are measured, beside what the device could do at best.
 
     Flags take several values with commas between them; every combination is a case. Weights of the named shapes are
     random, so the texts mean nothing. A step is one whole iteration of the loop that opens no block.

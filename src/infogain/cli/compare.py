@@ -66,7 +66,7 @@ def compare(
     """Decode one prompt with several samplers.
 
     Texts stand side by side where the terminal is wide enough; a table says what each cost. Recipe flags hold for
-    every sampler that takes them. Before any is timed, each goes over the text once in two steps a block.
+    every sampler that takes them. Each sampler runs once briefly before any is timed.
 
     \b
     Examples:

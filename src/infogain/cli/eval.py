@@ -39,13 +39,19 @@ MEANINGS = {
 @model_flags
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="folder with the benchmarks' own files")
 @click.option(
-    "--runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"), show_default=True, help="folder"
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="folder of the runs",
 )
 @click.option("--shots", type=click.IntRange(min=0), help="worked examples before each problem; unset: the task's own")
-@click.option("--style", metavar=f"[{'|'.join(STYLES)}]", help="how it is posed; unset: what suits task and checkpoint")
+@click.option(
+    "--style", metavar=f"[{'|'.join(STYLES)}]", help="how problems are posed; unset: what suits task and checkpoint"
+)
 @click.option("--length", type=COUNT, help="tokens to write; unset: the task's own")
 @click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5")
-@click.option("--limit", type=COUNT, help="problems, from the first on; unset: all")
+@click.option("--limit", type=COUNT, help="decode the first so many problems only; unset: all")
 @click.option("--batch-size", type=COUNT, default=16, show_default=True, help="texts decoded together")
 @click.option("--traces", is_flag=True, help="keep a trace of each text for the viewer")
 @click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
@@ -61,7 +67,7 @@ def eval_(
     settings: RecipeFlags,
     **asked: str | int | None,
 ) -> None:
-    """Ask a model benchmarks and score its answers. Without a TASK: those there are.
+    """Run benchmarks on a model and score its answers. Without a TASK, list them.
 
     What is finished is kept in RUNS/NAME/items.jsonl, line by line. The same command goes on where it was
     interrupted; another recipe, model or way of posing is another run; more seeds or a higher limit extend one.

@@ -40,9 +40,13 @@ TYPES: dict[Any, click.ParamType[Any]] = {
 }
 RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
 RECIPE_HELP = (
-    "recipe to start from: a TOML file, or a name of `infogain recipe --list`; flags override it; unset: as said below"
+    "recipe to start from: a TOML file, or a name of `infogain recipe --list`; flags override it; "
+    "unset: the defaults below"
 )
-NAMES = f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated; unset: {Recipe().sampler.name}"
+NAMES = (
+    f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated; `infogain samplers` says when to use which; "
+    f"unset: {Recipe().sampler.name}"
+)
 SAMPLER: Flag = click.option(
     "--sampler", "sampler__name", metavar="NAME", help=NAMES, shell_complete=offering(SAMPLERS)
 )

@@ -48,10 +48,9 @@ def generate(
 ) -> None:
     """Complete prompts.
 
-    On a terminal the texts are printed; into a file or a pipe goes a JSON line per prompt, in the order they are
-    done (its "number" counts prompts from 0): the text, its tokens and the step that wrote each, H̃, forwards,
-    token-forwards, the seed and the recipe. A JSON prompt may say its own "length", "seed" and "id", which its line
-    carries.
+    On a terminal the texts are printed. A file or a pipe gets a JSON line per prompt as soon as its text is done: the
+    number of the prompt, counted from 0, the text, its tokens and the step that wrote each, what it cost, the seed and
+    the recipe. A JSON prompt may set its own "length", "seed" and "id"; the id is repeated in its line.
 
     \b
     Examples:

@@ -42,7 +42,7 @@ Parts = Callable[[int], dict[str, int]]  # bytes of a number -> what takes how m
 @click.argument("checkpoint")
 @click.option("--revision", help=REVISION_HELP)
 def inspect(checkpoint: str, revision: str | None) -> None:
-    """Say what a checkpoint is, and whether it fits the memory.
+    """Describe a checkpoint, and say whether it fits the memory.
 
     Weights are not loaded. Of a hub id only the small files are fetched.
 

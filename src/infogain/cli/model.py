@@ -20,20 +20,26 @@ from infogain.recipe import Recipe
 from infogain.text.text_model import TextModel
 
 CACHE_HELP = (
-    "columns whose keys and values are kept between steps; unset: dual, for zoo models none; "
-    "block-causal models and masked LMs take none of these"
+    "columns outside the block that steps do not compute again: dual, those on both sides; prefix, those before it; "
+    "unset: dual, for zoo models none; block-causal models and masked LMs take none of these"
 )
-REFRESH_HELP = "blocks opened from one reading of the whole row, with --cache dual or prefix; unset: 1, the most exact"
-REVISION_HELP = "of a hub id: branch, tag or commit; unset: its main branch"
+REFRESH_HELP = "blocks that are decoded before the whole row is read again, with a --cache; unset: 1, the most exact"
+REVISION_HELP = "branch, tag or commit of a hub id; unset: its main branch"
 DEFAULT = "zoo:tiny-reason"
 ANY_MODEL = "folder, hub id, or the small model that comes with the package"
 CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
 FLAGS = [
-    click.option("--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="of the weights; unset: what the files hold"),
+    click.option(
+        "--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="number type of the weights; unset: what the files hold"
+    ),
     click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
     click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
     click.option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP),
-    click.option("--engine", metavar=f"[{'|'.join(ENGINES)}]", help="how a GPU is driven; unset: graphs there"),
+    click.option(
+        "--engine",
+        metavar=f"[{'|'.join(ENGINES)}]",
+        help="how forwards run: one operation after the other, or as recorded CUDA graphs; unset: graphs on a GPU",
+    ),
     click.option(
         "--ceiling",
         type=float,

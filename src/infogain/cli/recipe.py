@@ -26,7 +26,12 @@ def list_recipes(context: click.Context, _: click.Parameter, wanted: bool) -> No
 
 @click.command()
 @click.option(
-    "--list", is_flag=True, is_eager=True, expose_value=False, callback=list_recipes, help="the package's own"
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=list_recipes,
+    help="list the recipes that come with the package",
 )
 @recipe_flags
 def recipe(recipe: Recipe) -> None:

@@ -15,7 +15,11 @@ from infogain.loop.story import Story, tell
 
 @click.command()
 @click.argument("path", metavar="TRACE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--toy", metavar="NAME", help="toy the trace is of: shows its signs; unset: the words it carries, or ids")
+@click.option(
+    "--toy",
+    metavar="NAME",
+    help="toy that was decoded, to show its characters; unset: the texts that the trace carries, or token ids",
+)
 @click.option("--delay", type=click.FloatRange(min=0), default=0.3, show_default=True, help="seconds per step, live")
 def replay(path: Path, toy: str | None, delay: float) -> None:
     """Replay a saved trace step by step.

@@ -47,7 +47,7 @@ SEEDS = 5  # the paper's runs
 @click.option("--runs", type=FOLDER, default=Path("runs"), show_default=True, help="folder of the evaluations")
 @click.option("--out", type=FOLDER, default=Path("reproduced"), show_default=True, help="folder of the tables")
 @click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5, with a model of the zoo 1")
-@click.option("--limit", type=COUNT, help="problems of each task, from the first on; unset: all")
+@click.option("--limit", type=COUNT, help="decode the first so many problems of each task only; unset: all")
 @click.option("--batch-size", type=COUNT, default=32, show_default=True, help="texts decoded together")
 @click.option("--frequencies", help="pc's table (`infogain frequencies`); unset: the zoo model's own, or none")
 @click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
@@ -67,7 +67,7 @@ def reproduce(
     allow_unsafe: bool,
     overwrite: bool,
 ) -> None:
-    """Make a table of the paper again. TABLE is table2 (Dream) or table3 (SDAR, TraDo).
+    """Reproduce a table of the paper. TABLE is table2 (Dream) or table3 (SDAR, TraDo).
 
     Each cell is a run of the evaluation kit: the same command goes on where it was interrupted. Our numbers are set
     beside the paper's and written as TABLE.md, .json, .tex and .html. A model of the zoo is asked the zoo's own tasks,

@@ -31,9 +31,13 @@ NARROW = ("pass@1", "95 %", "texts", "H̃")
 @click.command()
 @click.argument("names", nargs=-1, metavar="[RUN]...")
 @click.option(
-    "--runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"), show_default=True, help="folder"
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="folder of the runs",
 )
-@click.option("--format", "kind", type=click.Choice(list(FORMATS)), help="of the table; unset: for a terminal")
+@click.option("--format", "kind", type=click.Choice(list(FORMATS)), help="format of the table; unset: for a terminal")
 @click.option("--right/--wrong", default=None, help="show right or wrong texts of one run")
 @click.option("--limit", type=click.IntRange(min=1), help="texts to show, from the first problem on; unset: all")
 @click.option(

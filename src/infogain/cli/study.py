@@ -35,9 +35,19 @@ WORKER_BYTES = 200_000_000  # of a process that has imported torch
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=offering(STUDIES))
 @click.option("--model", "-m", default="zoo:tiny-reason", show_default=True, help="zoo:NAME, a folder, or a hub id")
-@click.option("--size", type=click.Choice(SIZES), default="medium", show_default=True, help="full is for a GPU")
 @click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("studies"), show_default=True, help="folder"
+    "--size",
+    type=click.Choice(SIZES),
+    default="medium",
+    show_default=True,
+    help="how many problems are decoded; full is for a GPU",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("studies"),
+    show_default=True,
+    help="folder for the results",
 )
 @click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="processes that decode")
@@ -53,7 +63,7 @@ def study(
     cached: bool,
     overwrite: bool,
 ) -> None:
-    """Reproduce the paper's figures and tables. Without a NAME: the studies there are; `all` runs them all.
+    """Reproduce the paper's figures and tables. Without a NAME, list the studies; `all` runs them all.
 
     Each leaves NAME.json, .csv, .png and .svg and a section of report.html. Finished cells are kept in cells.jsonl:
     a study that was interrupted goes on where it stopped, and studies share what they have in common.

@@ -21,7 +21,9 @@ from infogain.loop.trace import Trace
     "paths", metavar="TRACE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
-    "--toy", metavar="NAME", help="toy the traces are of: shows its signs; unset: the words it carries, or ids"
+    "--toy",
+    metavar="NAME",
+    help="toy that was decoded, to show its characters; unset: the texts that the trace carries, or token ids",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="page to write  [default: TRACE.html]")
 @OVERWRITE

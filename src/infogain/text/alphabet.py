@@ -62,7 +62,10 @@ class Alphabet:
 
     def encode(self, text: str) -> list[int]:
         if strange := sorted(set(text) - set(self.characters)):
-            raise InputError(f"a text must be written in {self.characters!r}; {text!r:.80} also has {strange}.")
+            raise InputError(
+                f"this model knows the characters {self.characters!r} only; {text!r:.80} also has {strange}. "
+                "Write without them, or use a checkpoint that knows ordinary text."
+            )
         return [self.characters.index(character) for character in text]
 
     def unknown(self, text: str) -> list[str]:  # noqa: ARG002  # the protocol's
