@@ -97,21 +97,21 @@ def test_planning_is_decoded_globally_with_pcs_own_lambda() -> None:
 
 
 def test_a_column_leaves_other_samplers_alone() -> None:
-    (gsm8k,) = TABLES["table2"].only(["gsm8k"]).columns
+    (gsm8k,) = TABLES["table2"].select(["gsm8k"]).columns
     for row in TABLES["table2"].rows:
         assert gsm8k.over(row.recipe) == row.recipe
 
 
 def test_rows_samplers_and_tasks_can_be_picked() -> None:
     table = TABLES["table2"]
-    assert [row.name for row in table.only(["k1-ar", "pc"]).rows] == ["k2-pc", "k1-ar", "k1-pc"]
-    assert len(table.only(["k2-*"]).rows) == 9
-    picked = table.only(["gsm8k", "sudoku"])
+    assert [row.name for row in table.select(["k1-ar", "pc"]).rows] == ["k2-pc", "k1-ar", "k1-pc"]
+    assert len(table.select(["k2-*"]).rows) == 9
+    picked = table.select(["gsm8k", "sudoku"])
     assert ([column.task for column in picked.columns], len(picked.rows)) == (["gsm8k", "sudoku"], 18)
-    assert table.only([]) == table
+    assert table.select([]) == table
     for word in ("k3-*", "info-gian", "k1-info"):
         with pytest.raises(UnknownName, match="row, sampler or task of table2"):
-            table.only([word])
+            table.select([word])
 
 
 def test_whose_numbers_are_compared_is_told_by_the_name_or_said() -> None:
@@ -146,7 +146,7 @@ def found_for(
 
 
 def test_differences_are_of_the_papers_own_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = TABLES["table2"].only(["k1-info-gain"])
+    table = TABLES["table2"].select(["k1-info-gain"])
     found = found_for(table, {task: task for task in table.order}, monkeypatch)
     difference = found["rows"][0]["difference"]
     assert difference["gsm8k"] == pytest.approx(50 - 83.3)
@@ -161,18 +161,18 @@ def test_differences_are_of_the_papers_own_tasks(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_average_is_compared_only_where_all_columns_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = TABLES["table2"].only(["k1-info-gain"])
+    table = TABLES["table2"].select(["k1-info-gain"])
     found = found_for(table, {"gsm8k": "gsm8k", "sudoku": "sudoku"}, monkeypatch)
     assert set(found["rows"][0]["difference"]) == {"gsm8k", "sudoku"}
     assert "Not asked: cannot be asked math500." in notes(found)
     shown = table_of(found)
     assert shown.columns[3:] == ["GSM8K", "Sudoku", "Avg.", "H̃"]
-    only = found_for(table.only(["gsm8k"]), {"gsm8k": "gsm8k"}, monkeypatch)
+    only = found_for(table.select(["gsm8k"]), {"gsm8k": "gsm8k"}, monkeypatch)
     assert set(only["rows"][0]["difference"]) == {"gsm8k"}
 
 
 def test_a_task_that_every_row_solves_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = found_for(TABLES["table2"].only(["info-gain", "gsm8k"]), {"gsm8k": "gsm8k"}, monkeypatch)
+    found = found_for(TABLES["table2"].select(["info-gain", "gsm8k"]), {"gsm8k": "gsm8k"}, monkeypatch)
     assert not any("tell them apart" in note for note in notes(found))
     assert table_of(found).rows[1][2:4] == ["95 %", "[40, 60]"]
     for row in found["rows"]:
@@ -181,7 +181,7 @@ def test_a_task_that_every_row_solves_tells_nothing(monkeypatch: pytest.MonkeyPa
 
 
 def test_stand_ins_are_labelled_and_their_height_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = TABLES["table2"].only(["k1-info-gain"])
+    table = TABLES["table2"].select(["k1-info-gain"])
     found = found_for(table, {"sudoku": "zoo:sudoku"}, monkeypatch)
     assert found["rows"][0]["difference"] == {}
     assert "Sudoku (zoo:sudoku)" in table_of(found).columns
@@ -189,7 +189,7 @@ def test_stand_ins_are_labelled_and_their_height_is_not_compared(monkeypatch: py
 
 
 def test_a_cell_that_lacks_texts_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = TABLES["table2"].only(["k1-info-gain"])
+    table = TABLES["table2"].select(["k1-info-gain"])
     said = "Unfinished: k1-info-gain, sudoku has 7 of 20 texts."
     assert said in notes(found_for(table, {"sudoku": "sudoku"}, monkeypatch, lines=7))
     assert said not in notes(found_for(table, {"sudoku": "sudoku"}, monkeypatch))

@@ -49,9 +49,9 @@ def test_a_csv_reads_back() -> None:
 
 
 def test_a_part_keeps_what_stands_out() -> None:
-    part = Table(["a", "b", "c"], [["1", "2", "3"]], words=2, bold=[(0, 2), (0, 1)], title="t").part([0, 2])
-    assert part == Table(["a", "c"], [["1", "3"]], words=1, bold=[(0, 1)], title="t")
-    assert {field.name for field in fields(Table)} == {"columns", "rows", "words", "title", "bold", "explained"}
+    part = Table(["a", "b", "c"], [["1", "2", "3"]], text_columns=2, bold=[(0, 2), (0, 1)], title="t").part([0, 2])
+    assert part == Table(["a", "c"], [["1", "3"]], text_columns=1, bold=[(0, 1)], title="t")
+    assert {field.name for field in fields(Table)} == {"columns", "rows", "text_columns", "title", "bold", "explained"}
 
 
 def test_columns_with_one_meaning_share_a_line() -> None:

@@ -101,11 +101,11 @@ class Case:
 def sampler_label(sampler: Sampler) -> str:
     """Its name, and what is not at its default: info-gain(n=8, gamma=1)."""
     name = "info-gain" if isinstance(sampler, ForcedBypass) else sampler.name
-    told = [key for key, about in fields(type(sampler)).items() if _tells(sampler, key, about)]
+    told = [key for key, about in fields(type(sampler)).items() if _is_shown(sampler, key, about)]
     return f"{name}({', '.join(f'{key}={_short(getattr(sampler, key))}' for key in told)})" if told else name
 
 
-def _tells(sampler: Sampler, key: str, about: Field[Any]) -> bool:
+def _is_shown(sampler: Sampler, key: str, about: Field[Any]) -> bool:
     return key in ("n", "width", "rate") or getattr(sampler, key) != about.default
 
 
@@ -118,11 +118,11 @@ def make_sampler(name: str, bypass: float | None = None, **options: Any) -> Samp
     if bypass is not None and not 0 <= bypass <= 1:
         raise OptionError(f"bypass is a share of the steps, from 0 to 1; got {bypass:g}.")
     if name == InfoGain.name and bypass is not None:
-        return ForcedBypass(rate=bypass, **_taken(ForcedBypass, options))
-    return SAMPLERS.make(name, **_taken(SAMPLERS[name], options))
+        return ForcedBypass(rate=bypass, **_accepted(ForcedBypass, options))
+    return SAMPLERS.make(name, **_accepted(SAMPLERS[name], options))
 
 
-def _taken(kind: type, options: Plain) -> Plain:
+def _accepted(kind: type, options: Plain) -> Plain:
     return {key: value for key, value in options.items() if key in fields(kind) and value is not None}
 
 

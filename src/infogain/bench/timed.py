@@ -46,7 +46,7 @@ class Log:
     allocations: int = 0  # asked of the device
     result: Result | None = None
     read: int = 0  # columns whose logits forwards made, but for openings
-    _seen: tuple[int, int, int] = (0, 0, 0)
+    _counted: tuple[int, int, int] = (0, 0, 0)
 
     def begin(self) -> None:
         self.begun = self._last = time.perf_counter()
@@ -55,11 +55,11 @@ class Log:
         """Nothing is read back, so the host's clock shows the wait for the forward before: one in every step."""
         now = time.perf_counter()
         counts = len(self.openings), len(self.forwards), self.read
-        opened, called, read = (new - old for new, old in zip(counts, self._seen, strict=True))
+        opened, called, read = (new - old for new, old in zip(counts, self._counted, strict=True))
         rows, candidates = len(event.prompt), event.a.parent.shape[0]
         prompts = len(set(event.prompt))
         self.steps.append(TimedStep(now - self._last, opened > 0, called > 0, prompts, rows, candidates, read))
-        self._last, self._seen = now, counts
+        self._last, self._counted = now, counts
 
     @property
     def whole_steps(self) -> list[TimedStep]:

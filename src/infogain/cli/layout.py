@@ -47,7 +47,7 @@ def in_terminal(table: tables.Table) -> Table:
     shown = plain_table()
     shown.padding = (0, 0, 0, 0)  # numbers stand apart by themselves
     for i, title in enumerate(table.columns):
-        shown.add_column(title, justify="left" if i < table.words else "right", overflow="fold")
+        shown.add_column(title, justify="left" if i < table.text_columns else "right", overflow="fold")
     for row in table.rows:
         shown.add_row(*row)
     return shown

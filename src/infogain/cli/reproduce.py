@@ -80,7 +80,7 @@ def reproduce(
       infogain reproduce table2 --model ./dream --only info-gain --only entropy --only gsm8k --limit 100
       infogain reproduce table3 --model ./trado --seeds 1
     """
-    table, name = load_table(title).only(only), source.name or DEFAULT
+    table, name = load_table(title).select(only), source.name or DEFAULT
     beside = table.beside(name, beside)
     if not name.startswith(ZOO):
         check([load_task(column.task, allow_unsafe) for column in table.columns], data)

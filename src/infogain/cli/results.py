@@ -13,7 +13,7 @@ from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
 from infogain.evals.listing import listing
-from infogain.evals.run_comparison import Change, Comparison, compare, differences, otherwise, unfinished
+from infogain.evals.run_comparison import Change, Comparison, compare, differences, made_differently, unfinished
 from infogain.evals.run_page import in_order, prompt_text, run_page, trace_path, view_command
 from infogain.evals.runs import RUN, Run, list_runs
 from infogain.options import Plain
@@ -104,7 +104,9 @@ def narrow(runs: list[Run]) -> Table:
     if len(runs) > 1:
         return listing(runs, found=NARROW)
     table = listing(runs)
-    return Table(["", runs[0].name], [list(pair) for pair in zip(table.columns, table.rows[0], strict=True)], words=2)
+    return Table(
+        ["", runs[0].name], [list(pair) for pair in zip(table.columns, table.rows[0], strict=True)], text_columns=2
+    )
 
 
 def show(console: Console, table: Table, kind: str | None) -> None:
@@ -172,7 +174,7 @@ def ends(run: Run, line: Plain) -> Sequence[str]:
     if line.get("note"):
         parts.append(f"why it is wrong: {line['note']}")
     if line.get("provenance"):
-        parts.append(f"made otherwise than the run began: {otherwise(run.about, line)}")
+        parts.append(f"made otherwise than the run began: {made_differently(run.about, line)}")
     if line.get("trace"):
         parts.append(f"trace: {view_command(trace_path(run, line))}")
     return parts

@@ -1,4 +1,4 @@
-"""Runs as a table: what was asked of each, and what came of it."""
+"""Runs as a table: what was asked of each, and what numbers of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def extent(found: Plain) -> str:
     return f"{found['problems']}×{found['seeds']}"
 
 
-# What can be shown of a run: from what was asked, and from what came of it.
+# What can be shown of a run: from what was asked, and from what numbers of it.
 ASKED: dict[str, Callable[[Run, Plain], str]] = {
     "run": lambda run, about: run.name.rpartition("-")[2][:6],
     "task": lambda run, about: about["task"],
@@ -41,7 +41,7 @@ ASKED: dict[str, Callable[[Run, Plain], str]] = {
     "block": lambda run, about: str(about["recipe"].get("block") or "all"),
     "cache": lambda run, about: cache_label(about["model"]),
 }
-SPARED = ("block", "cache")  # where runs do not differ in it
+IF_DIFFERENT = ("block", "cache")  # left out where all runs have the same
 FOUND: dict[str, Callable[[Plain], str]] = {
     "pass@1": lambda found: percent(found["accuracy"]),
     "95 %": lambda found: stored(found["accuracy"], found["accuracy_95"]).bounds(scale=100),
@@ -57,7 +57,7 @@ FOUND: dict[str, Callable[[Plain], str]] = {
 def listing(runs: Iterable[Run], asked: Sequence[str] = tuple(ASKED), found: Sequence[str] = tuple(FOUND)) -> Table:
     """A row for each run, with these columns; a run without a finished line has no numbers."""
     runs = list(runs)
-    told = [name for name in asked if name not in SPARED or len(runs) == 1 or _differ(runs, name)]
+    told = [name for name in asked if name not in IF_DIFFERENT or len(runs) == 1 or _differ(runs, name)]
     rows = [_numbers(run, told, found) for run in runs]
     return Table([*told, *found], rows, len(told))
 
@@ -68,6 +68,6 @@ def _differ(runs: Sequence[Run], name: str) -> bool:
 
 def _numbers(run: Run, asked: Sequence[str], found: Sequence[str]) -> list[str]:
     about, lines = run.about, run.items()
-    came = {"lines": 0, "wanted": wanted(about), **(summary(lines) if lines else {})}
+    numbers = {"lines": 0, "wanted": wanted(about), **(summary(lines) if lines else {})}
     words = [ASKED[name](run, about) for name in asked]
-    return [*words, *(FOUND[name](came) if lines or name == "texts" else NONE for name in found)]
+    return [*words, *(FOUND[name](numbers) if lines or name == "texts" else NONE for name in found)]

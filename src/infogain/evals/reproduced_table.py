@@ -42,7 +42,7 @@ def table_of(found: Plain) -> Table:
     shown = {row[2] for row in rows}
     told = "; ".join(f"{what}: {meaning}" for what, meaning in LINES.items() if what in shown)
     explained = {"number": told, **dict.fromkeys(titles, "pass@1 on that benchmark, in per cent")}
-    return Table(["K", "sampler", "number", *titles, "Avg.", "H̃"], rows, words=3, explained=explained)
+    return Table(["K", "sampler", "number", *titles, "Avg.", "H̃"], rows, text_columns=3, explained=explained)
 
 
 def _interval(cell: Plain) -> str:

@@ -72,7 +72,7 @@ def differences(first: Plain, second: Plain) -> list[str]:
     return [change.partition(".")[2] for change in changed(_asked(first), _asked(second))]
 
 
-def otherwise(about: Plain, line: Plain) -> str:
+def made_differently(about: Plain, line: Plain) -> str:
     """How a line was made that is not how its run was begun, such as on another device; empty where nothing differs."""
     own = line.get("provenance")
     return ", ".join(changed(about.get("provenance", {}), own)) if own else ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from infogain import view
 from infogain.evals.listing import listing
-from infogain.evals.run_comparison import otherwise
+from infogain.evals.run_comparison import made_differently
 from infogain.evals.runs import Run
 from infogain.loop.trace import Trace
 from infogain.options import Plain
@@ -41,7 +41,7 @@ def run_page(run: Run, lines: Sequence[Plain]) -> str:
         viewer = _viewer(run, line, room)
         room -= len(viewer)
         command = view_command(trace_path(run, line)) if line.get("trace") else ""
-        items.append({**_item(line, otherwise(about, line)), "viewer": markup(viewer), "command": command})
+        items.append({**_item(line, made_differently(about, line)), "viewer": markup(viewer), "command": command})
     words = f"{about['model']['name']}: {in_words(about['recipe'])}. Run {run.name}, begun {about['created']}."
     return render(
         "run_page.html",
@@ -53,8 +53,8 @@ def run_page(run: Run, lines: Sequence[Plain]) -> str:
     )
 
 
-def _item(line: Plain, unlike: str) -> Plain:
-    """What the page shows of a text; `unlike` says in what it was made otherwise than the run began."""
+def _item(line: Plain, made_differently: str) -> Plain:
+    """What the page shows of a text; `made_differently` says how it was made, where that is not how the run began."""
     key = line["key"]
     answer = "nothing" if line["answer"] is None else line["answer"]
     cost = (
@@ -68,7 +68,7 @@ def _item(line: Plain, unlike: str) -> Plain:
         "gold": line["gold"],
         "why it is wrong": line.get("note"),
         "cost": cost,
-        "made otherwise than the run began": unlike,
+        "made otherwise than the run began": made_differently,
     }
     optional = ("why it is wrong", "made otherwise than the run began")
     shown = {name: value for name, value in parts.items() if value or name not in optional}

@@ -94,7 +94,9 @@ class Run:
     """A run's folder. Reading takes no lock, and may be done while it is written."""
 
     folder: Path
-    _told: set[str] = field(default_factory=set, init=False, compare=False, repr=False)  # each fault is reported once
+    _reported: set[str] = field(
+        default_factory=set, init=False, compare=False, repr=False
+    )  # each fault is reported once
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
@@ -128,27 +130,27 @@ class Run:
         """Every finished line, each item and seed once. Lines that cannot be read are reported and left out."""
         path = self.folder / ITEMS
         lines = read_lines(path)
-        self._tell_of(lines.bad, "It is left out, and decoded again by the command that made the run.")
+        self._report_lines(lines.bad, "It is left out, and decoded again by the command that made the run.")
         if lines.repeated:
             repeat = "1 line repeats" if lines.repeated == 1 else f"{lines.repeated} lines repeat"
-            self._tell(f"{path}: {repeat} an item and seed; the first of each counts.")
+            self._report(f"{path}: {repeat} an item and seed; the first of each counts.")
         return lines.good
 
     def done(self) -> set[Key]:
         """The items and seeds that are finished."""
         return set(map(key_of, read_lines(self.folder / ITEMS).good))
 
-    def _tell_of(self, bad: Sequence[BadLine], outcome: str) -> None:
+    def _report_lines(self, bad: Sequence[BadLine], outcome: str) -> None:
         path = self.folder / ITEMS
         for line in bad[:FEW]:
-            self._tell(f"{path}, line {line.number}: must be a line that an evaluation wrote; {line.why}. {outcome}")
+            self._report(f"{path}, line {line.number}: must be a line that an evaluation wrote; {line.why}. {outcome}")
         if len(bad) > FEW:
-            self._tell(f"{path}: {len(bad) - FEW} more lines like these.")
+            self._report(f"{path}: {len(bad) - FEW} more lines like these.")
 
-    def _tell(self, fault: str) -> None:
-        if fault not in self._told:
+    def _report(self, fault: str) -> None:
+        if fault not in self._reported:
             LOG.warning(fault)
-            self._told.add(fault)
+            self._reported.add(fault)
 
     @contextmanager
     def writing(self, about: Plain) -> Iterator[Callable[[Plain], Plain]]:
@@ -156,7 +158,7 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / LOCK).open("a") as held:
             lock(held, self.folder)
-            own = _unlike(self._keep(about), about)
+            own = _own_provenance(self._write_about(about), about)
             self._mend()
             with (self.folder / ITEMS).open("ab") as file:
                 file.truncate(_end_of_last_line(self.folder / ITEMS))
@@ -174,9 +176,9 @@ class Run:
         path = self.folder / ITEMS
         if bad := read_lines(path).bad:
             set_aside(path, bad, self.folder / BAD)
-            self._tell_of(bad, f"It is moved to {BAD}, and decoded again.")
+            self._report_lines(bad, f"It is moved to {BAD}, and decoded again.")
 
-    def _keep(self, about: Plain) -> Plain:
+    def _write_about(self, about: Plain) -> Plain:
         """Write run.json, or widen the extent of one that is there; gives what it holds. It is never half written."""
         path = self.folder / RUN
         if path.exists():
@@ -190,7 +192,7 @@ class Run:
         return about
 
 
-def _unlike(begun: Plain, now: Plain) -> Plain:
+def _own_provenance(begun: Plain, now: Plain) -> Plain:
     """The provenance of lines that are made otherwise than the run was begun; nothing where it is the same."""
     made = now.get("provenance")
     return {} if made is None or made == begun.get("provenance") else {"provenance": made}

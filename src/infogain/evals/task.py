@@ -82,7 +82,7 @@ class EvalTask(ABC):
         """Worked examples to choose from."""
         return []
 
-    def tells(self, shot: Shot, item: Item) -> bool:
+    def gives_away(self, shot: Shot, item: Item) -> bool:
         """Does the example give away this item's answer?"""
         return False
 
@@ -133,7 +133,7 @@ class EvalTask(ABC):
 
     def shots_for(self, item: Item, free: Sequence[Shot], count: int) -> list[Shot]:
         """The first examples that do not give this item's answer away."""
-        fair = [shot for shot in free if not self.tells(shot, item)]
+        fair = [shot for shot in free if not self.gives_away(shot, item)]
         if count > len(fair):
             raise InputError(f"{self.name} has {len(fair)} examples to show before item {item.id}; got shots={count}.")
         return fair[:count]

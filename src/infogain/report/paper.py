@@ -39,7 +39,7 @@ MEMORY = 24  # App. F: memory of N = 8 over that of greedy decoding, per cent mo
 
 @dataclass(frozen=True)
 class PaperColumn:
-    """A task, and what the paper sets for it that is not in the recipes."""
+    """A task, and the settings that the paper has for it beyond those of the recipes."""
 
     task: str
     title: str
@@ -55,6 +55,8 @@ class PaperColumn:
 
 @dataclass(frozen=True)
 class PaperRow:
+    """A sampler at one K, with its recipe and the paper's numbers."""
+
     name: str
     k: int
     sampler: str  # as the paper calls it
@@ -64,7 +66,7 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class PaperModel:
-    """One of those the paper asked."""
+    """A model that the paper evaluates."""
 
     name: str
     hub: str
@@ -73,27 +75,29 @@ class PaperModel:
 
 @dataclass(frozen=True)
 class PaperTable:
+    """A table of the paper: its rows and columns, with the settings and numbers of both."""
+
     name: str
     title: str
     about: str
     models: dict[str, PaperModel]
     order: list[str]  # of the columns in the paper, whose numbers stand in this order
-    columns: list[PaperColumn]  # those wanted
+    columns: list[PaperColumn]  # those selected
     rows: list[PaperRow]
 
     def averages(self, model: str, k: int) -> dict[str, Pair]:
         """What the paper has for a model at K: average accuracy in per cent and H̃, by sampler."""
         return {_sampler(row): (row.paper[model][-2], row.paper[model][-1]) for row in self.rows if row.k == k}
 
-    def only(self, words: Sequence[str]) -> PaperTable:
+    def select(self, names: Sequence[str]) -> PaperTable:
         """The rows and columns that are named: a row (k1-info-gain, k1-*), a sampler (info-gain) or a task (gsm8k)."""
-        rows = [row for row in self.rows if any(fnmatch(row.name, word) or _sampler(row) == word for word in words)]
-        columns = [column for column in self.columns if column.task in words]
+        rows = [row for row in self.rows if any(fnmatch(row.name, name) or _sampler(row) == name for name in names)]
+        columns = [column for column in self.columns if column.task in names]
         known = {name for row in rows for name in (row.name, _sampler(row))} | {column.task for column in columns}
-        for word in words:
-            if word not in known and not any(fnmatch(row.name, word) for row in rows):
+        for name in names:
+            if name not in known and not any(fnmatch(row.name, name) for row in rows):
                 every = [*(row.name for row in self.rows), *map(_sampler, self.rows), *self.order]
-                raise UnknownName(f"row, sampler or task of {self.name}:", word, set(every))
+                raise UnknownName(f"row, sampler or task of {self.name}:", name, set(every))
         return replace(self, rows=rows or self.rows, columns=columns or self.columns)
 
     def beside(self, model: str, said: str | None) -> str | None:

@@ -33,11 +33,11 @@ MARKDOWN_SIGNS = re.compile(r"(\[[−+\d., –]+\](?![(\[:])|(?<=\w)_(?=\w))|[\\
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under named columns. The first `words` columns hold words, all others numbers."""
+    """Rows of text under named columns. The first `text_columns` hold words, all others numbers."""
 
     columns: list[str]
     rows: list[list[str]]
-    words: int = 1
+    text_columns: int = 1
     title: str = ""
     bold: list[tuple[int, int]] = field(default_factory=list)  # row and column of each cell that stands out
     explained: Mapping[str, str] = field(default_factory=dict)  # meanings of columns that only this table has
@@ -56,7 +56,7 @@ class Table:
         """The table with these columns alone, by number."""
         head, *rows = ([row[i] for i in columns] for row in (self.columns, *self.rows))
         bold = [(i, columns.index(j)) for i, j in self.bold if j in columns]
-        return Table(head, rows, sum(i < self.words for i in columns), self.title, bold, self.explained)
+        return Table(head, rows, sum(i < self.text_columns for i in columns), self.title, bold, self.explained)
 
 
 def meanings_of(*tables: Table) -> dict[str, str]:
@@ -77,7 +77,7 @@ class Link(str):
 
 
 def as_markdown(table: Table) -> str:
-    ruler = [":--" if i < table.words else "--:" for i in range(len(table.columns))]
+    ruler = [":--" if i < table.text_columns else "--:" for i in range(len(table.columns))]
     lines = [[in_markdown(cell) for cell in row] for row in (table.columns, *table.rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ruler, *lines[1:]])
 
@@ -96,7 +96,7 @@ def legend_in_markdown(*tables: Table) -> str:
 
 def as_latex(table: Table) -> str:
     """For the booktabs package."""
-    shape = "l" * table.words + "r" * (len(table.columns) - table.words)
+    shape = "l" * table.text_columns + "r" * (len(table.columns) - table.text_columns)
     head, *body = (f"{' & '.join(map(in_latex, row))} \\\\\n" for row in [table.columns, *table.rows])
     begin, end = f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n", "\\bottomrule\n\\end{tabular}\n"
     return f"{begin}{head}\\midrule\n{''.join(body)}{end}"

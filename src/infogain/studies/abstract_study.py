@@ -120,9 +120,9 @@ def listing(title: str, rows: list[CellResult], numbers: Sequence[str], labels: 
     """One line per row: its labels, these or all, then these numbers."""
     names = labels or list(rows[0].labels if rows else ())
     said: Columns = {name: lambda row, name=name: str(row.labels.get(name, "")) for name in names}  # type: ignore[misc]
-    return tabulate(title, rows, {**said, **{name: SHOWN[name] for name in numbers}}, words=len(names))
+    return tabulate(title, rows, {**said, **{name: SHOWN[name] for name in numbers}}, text_columns=len(names))
 
 
-def tabulate(title: str, rows: Sequence[CellResult], columns: Columns, words: int = 1) -> Table:
+def tabulate(title: str, rows: Sequence[CellResult], columns: Columns, text_columns: int = 1) -> Table:
     """One line per row: what each column says of it."""
-    return Table(list(columns), [[say(row) for say in columns.values()] for row in rows], words, title)
+    return Table(list(columns), [[say(row) for say in columns.values()] for row in rows], text_columns, title)

@@ -49,10 +49,10 @@ class Cell:
         return blake2b(text.encode(), digest_size=12).hexdigest()
 
     def load_problems(self) -> list[Problem]:
-        return posed(self.task, self.problems, self.split)
+        return problems_of(self.task, self.problems, self.split)
 
 
-def posed(task: str, count: int, split: str) -> list[Problem]:
+def problems_of(task: str, count: int, split: str) -> list[Problem]:
     return figure_set()[:count] if split == FIGURE else load_task(task).problems(count, split)
 
 

@@ -28,7 +28,7 @@ from infogain.evals.intervals import (
 )
 from infogain.evals.means import mean
 from infogain.options import Plain
-from infogain.studies.cell import Cell, CellResult, posed
+from infogain.studies.cell import Cell, CellResult, problems_of
 
 Units = Sequence[Sequence[int]]  # numbers of the problems in each
 
@@ -43,7 +43,7 @@ def units(*cells: Cell) -> Units:
 @lru_cache(maxsize=64)
 def _by_canvas(task: str, problems: int, split: str) -> Units:
     found: dict[str, list[int]] = {}
-    for number, problem in enumerate(posed(task, problems, split)):
+    for number, problem in enumerate(problems_of(task, problems, split)):
         found.setdefault(problem.canvas, []).append(number)
     return list(found.values())
 

@@ -106,7 +106,7 @@ def section(record: Plain, folder: Path) -> Section:
 def tables(record: Plain) -> list[Table]:
     """The tables of a record, whichever version wrote it."""
     return [
-        Table(t["columns"], t["rows"], t.get("words", 1), t["title"], [(i, j) for i, j in t.get("bold", ())])
+        Table(t["columns"], t["rows"], t.get("text_columns", 1), t["title"], [(i, j) for i, j in t.get("bold", ())])
         for t in record["tables"]
     ]
 

@@ -54,7 +54,7 @@ def claims(records: Sequence[Plain], wanted: bool | None) -> str:
         for claim, holds, evidence in record["checks"]
         if holds is wanted
     ]
-    return as_markdown(Table(["study", "claim", "evidence"], rows, words=3)) if rows else "Nothing.\n"
+    return as_markdown(Table(["study", "claim", "evidence"], rows, text_columns=3)) if rows else "Nothing.\n"
 
 
 def section(record: Plain) -> str:

@@ -55,7 +55,7 @@ def describe(study: Study, rows: list[CellResult], size: str, subject: Subject) 
 
 
 def _table(table: Table) -> Plain:
-    return {name: getattr(table, name) for name in ("title", "columns", "rows", "bold", "words")}
+    return {name: getattr(table, name) for name in ("title", "columns", "rows", "bold", "text_columns")}
 
 
 def provenances(rows: list[CellResult]) -> list[Plain]:

@@ -55,7 +55,7 @@ class Countdown(EvalTask):
     def examples(self) -> list[Shot]:
         return draw(self.count, EXAMPLES, "examples")
 
-    def tells(self, shot: Shot, item: Item) -> bool:
+    def gives_away(self, shot: Shot, item: Item) -> bool:
         """Does the example give the item away? It does with the same numbers, in whatever order."""
         return sorted(shot.question.split(",")) == sorted(item.question.split(","))
 

@@ -55,7 +55,7 @@ class Sudoku(EvalTask):
         problems = Grids().problems(count, split)
         return [Shot(p.canvas[1:].replace(MASK, "0"), p.solution[1:]) for p in problems]
 
-    def tells(self, shot: Shot, item: Item) -> bool:
+    def gives_away(self, shot: Shot, item: Item) -> bool:
         """Does the example solve the item? There are only 288 grids, so it may."""
         return fits(item.question.replace("0", MASK), shot.answer)
 
