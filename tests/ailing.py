@@ -13,7 +13,7 @@ from infogain import Canvas
 from infogain.algorithm.state import Candidates, State
 from infogain.kernels import MaskedColumns
 from infogain.loop.batch import Batch
-from infogain.loop.result import Left
+from infogain.loop.result import RowResult
 from infogain.models import Denoiser, Wrapper
 from infogain.models.denoiser import Past
 from infogain.samplers import Sampler
@@ -129,9 +129,9 @@ def unruly(base: Sampler, propose: Wrongly | None = None, score: Wrongly | None 
     return sampler
 
 
-def run(batch: Batch) -> dict[tuple[int, int], Left]:
+def run(batch: Batch) -> dict[tuple[int, int], RowResult]:
     """Steps to the end; what has left, by lane and row."""
-    came: dict[tuple[int, int], Left] = {}
+    came: dict[tuple[int, int], RowResult] = {}
     while True:
         for left in batch.leave():
             assert left[:2] not in came, "a row leaves once"

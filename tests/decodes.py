@@ -66,7 +66,7 @@ def queue(family: str, sampler: Sampler, order: str, ends: tuple[int, ...]) -> l
     model = model_of(family, None)
     rows = canvas_of().rows() * 2
     recipe = Recipe(sampler, TokensPerStep(1), 4, order, ends, 7)
-    lane = Lane(Canvas.infill(rows, model.mask_id), recipe, at_once=3)
+    lane = Lane(Canvas.infill(rows, model.mask_id), recipe, max_in_flight=3)
     came = {row: result for _, row, result in decode_stream(model, [lane])}
     return [came[row] for row in sorted(came)]
 

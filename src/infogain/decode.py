@@ -14,7 +14,7 @@ from infogain.algorithm.canvas import Canvas
 from infogain.errors import InfoGainError, InputError
 from infogain.loop.batch import Batch, Observer
 from infogain.loop.lane import Lane
-from infogain.loop.result import Left, Result
+from infogain.loop.result import Result, RowResult
 from infogain.models.denoiser import Denoiser
 from infogain.resolve import Given, as_recipe
 from infogain.text.text_model import TextModel
@@ -83,18 +83,15 @@ def decode_stream(
 ) -> Iterator[tuple[int, int, Result]]:
     """Decode lanes so that every row comes out as soon as it is done: its lane, its number there, and its Result.
 
-    With `Lane.at_once` the next row that waits takes its place. What has come out is not kept. If decoding breaks
-    off, the error's `partial` holds the same for every row in flight, as far as it got.
+    Where `Lane.max_in_flight` holds rows back, the next one then begins. What has come out is let go. If decoding
+    breaks off, the error's `partial` holds the same for every row in flight, as far as it got.
     """
-    batch = _begin(model, lanes, trace)
-    failed: list[Left] = []
+    batch, failed = _begin(model, lanes, trace), list[RowResult]()
     try:
         while True:
-            for left in batch.leave():
-                if left.error is None:
-                    yield left[:3]
-                else:
-                    failed.append(left)
+            rows = batch.leave()
+            failed = [row for row in rows if row.error]
+            yield from (row[:3] for row in rows if not row.error)
             if failed and failed[0].error:
                 raise failed[0].error
             if not batch.live:
@@ -102,12 +99,12 @@ def decode_stream(
             batch.step(observe)
     except InfoGainError as error:
         batch.break_off()
-        error.partial = [left[:3] for left in (*failed, *batch.leave())]
+        error.partial = [row[:3] for row in (*failed, *batch.leave())]
         raise
 
 
 def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:
-    """Everything that can be refused is refused here, before any work is done."""
+    """Open all lanes in a new batch. What can be refused is refused here, before any work is done."""
     batch = Batch(model, trace=trace)
     if not lanes:
         raise InputError("decoding needs at least one lane; got none.")

@@ -159,7 +159,7 @@ def decode_job(
     if not isinstance(batch_size, int) or batch_size < 1:
         raise InputError(f"batch_size must be a whole number of at least 1; got {batch_size!r}.")
     canvas = Canvas.infill(job.rows, model.denoiser.mask_id)
-    lane = Lane(canvas, recipe, seeds, _early_stop(model.tokenizer, stops, recipe), at_once=batch_size)
+    lane = Lane(canvas, recipe, seeds, _early_stop(model.tokenizer, stops, recipe), max_in_flight=batch_size)
     rows = decode_stream(model, [lane], observe=observe, trace=trace)
     return ((i, _read(model.tokenizer, job.prompts[i], job.whole, result, stops)) for _, i, result in rows)
 

@@ -9,7 +9,7 @@ import pytest
 from infogain import Recipe, Result, Trace, decode
 from infogain.algorithm.schedule import TokensPerStep
 from infogain.cli.live_canvas import SCALE, LiveCanvas, entropy_style
-from infogain.loop.story import Story
+from infogain.loop.trace import Story
 from infogain.models import judgement, one_way, parity
 from infogain.samplers import SAMPLERS
 

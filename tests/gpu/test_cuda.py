@@ -8,7 +8,7 @@ import torch
 import infogain
 from infogain import Lane, Recipe, TokensPerStep
 from infogain.loop import batch
-from infogain.loop.scheduler import Verdict
+from infogain.loop.scheduler import CandidateFacts
 from infogain.loop.step import Proposal, read_back
 from infogain.models import Denoiser, Tabular
 from infogain.samplers import Sampler, make
@@ -46,7 +46,7 @@ def steps_and_waits(model: Denoiser, lanes: list[Lane], monkeypatch: pytest.Monk
     waits = 0
     original = read_back
 
-    def counted(proposals: dict[int, Proposal]) -> dict[int, list[Verdict]]:
+    def counted(proposals: dict[int, Proposal]) -> dict[int, list[CandidateFacts]]:
         nonlocal waits
         waits += 1
         torch.cuda.set_sync_debug_mode("default")
@@ -81,7 +81,7 @@ def test_the_host_waits_once_per_step(
 ) -> None:
     lanes = [
         Lane(LAYOUTS[4].canvas(MODEL), Recipe(sampler, TokensPerStep(1), block=3, eos_ids=eos_ids)),
-        Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2), at_once=2),
+        Lane(LAYOUTS[3].canvas(MODEL), Recipe(sampler, TokensPerStep(2), block=2), max_in_flight=2),
     ]
     steps, waits = steps_and_waits(ON_GPU, lanes, monkeypatch)
     assert steps == waits > 0
@@ -94,7 +94,7 @@ def test_a_backbone_adds_no_wait(
 ) -> None:
     model = model_of(family, cache, torch.float32, refresh)
     model.transformer.to(CUDA)
-    lanes = [Lane(canvas_of(), Recipe(make("info-gain", n=4), TokensPerStep(1), block=4), at_once=3)]
+    lanes = [Lane(canvas_of(), Recipe(make("info-gain", n=4), TokensPerStep(1), block=4), max_in_flight=3)]
     steps, waits = steps_and_waits(model, lanes, monkeypatch)
     assert steps == waits > 0
 

@@ -333,7 +333,7 @@ def test_with_one_layer_nothing_goes_stale(sampler: Sampler, family: str, cache:
 def test_a_row_that_goes_on_does_so_as_it_would_alone(sampler: Sampler, family: str, cache: str, refresh: int) -> None:
     """Beside rows that are read anew, rows of other lanes with wider blocks, and rows that wait for a place."""
     model, canvas = model_of(family, cache, refresh=refresh), canvas_of()
-    lane = infogain.Lane(canvas, infogain.Recipe(sampler, TokensPerStep(2), 3), range(4), at_once=3)
+    lane = infogain.Lane(canvas, infogain.Recipe(sampler, TokensPerStep(2), 3), range(4), max_in_flight=3)
     wider = infogain.Lane(rows(canvas, [2, 0]), infogain.Recipe(make("ar"), block=5))
     together = infogain.decode_lanes(model, [lane, wider])[0]
     for i in range(4):

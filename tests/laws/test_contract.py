@@ -175,7 +175,7 @@ def test_a_wrapper_that_changes_nothing_changes_no_bit(family: str, cache: str |
     refresh = 2 if cache in ("dual", "prefix") else None
     plain, inner = (Backbone(model_of(family, cache).transformer, cache, engine, refresh=refresh) for _ in range(2))
     lanes = [
-        Lane(canvas_of(), Recipe(sampler, TokensPerStep(1 + i % 2), 4, seed=i), at_once=3)
+        Lane(canvas_of(), Recipe(sampler, TokensPerStep(1 + i % 2), 4, seed=i), max_in_flight=3)
         for i, sampler in enumerate(ALL[CASES.index((family, cache)) :: 10 if engine == "eager" else 20])
     ]
     for one, two in zip(decode_lanes(plain, lanes), decode_lanes(Wrapper(inner), lanes), strict=True):
@@ -244,7 +244,7 @@ def test_a_model_is_shown_where_each_prompt_ends(sampler: Sampler, model: Backbo
     prompts = {1: 2, 4: 0, 5: 5, 12: 1}  # by the row's first token
     rows, around = canvas_of().rows(), Prompted(model)
     canvas = Canvas.infill(rows * 2, model.mask_id, [prompts[row[0]] for row in rows] * 2)
-    lane = Lane(canvas, Recipe(sampler, TokensPerStep(2), block=4), at_once=3)
+    lane = Lane(canvas, Recipe(sampler, TokensPerStep(2), block=4), max_in_flight=3)
     decode_lanes(around, [lane, Lane(Canvas.from_prompts([[7] * 6], 5, model.mask_id), Recipe(make("ar"), block=4))])
     assert around.seen == {*prompts.items(), (7, 6)}
     assert around.opened > 12

@@ -7,7 +7,7 @@ import torch
 
 import infogain
 from infogain import Canvas
-from infogain.loop.story import tell
+from infogain.loop.trace import tell
 from infogain.models import Tabular, random_joint
 from infogain.samplers import Sampler, make
 from tests.cases import ALL, label

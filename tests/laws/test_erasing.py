@@ -16,7 +16,7 @@ from infogain import Canvas, ContractError, Lane, Recipe, Result, Steps, TokensP
 from infogain.algorithm.state import Candidates, State
 from infogain.loop.batch import Batch
 from infogain.loop.scheduler import PROMISES, STEPS_PER_MASK
-from infogain.loop.story import Hypothesis, Story, tell
+from infogain.loop.trace import Hypothesis, Story, tell
 from infogain.models import Denoiser, Tabular, random_joint
 from infogain.samplers import Sampler, make
 from infogain.view.data import data
@@ -85,7 +85,7 @@ LAYOUTS: list[tuple[Denoiser, Recipe]] = [
 
 
 def decoded(sampler: Sampler) -> list[tuple[Denoiser, Lane, Result]]:
-    lanes = [(model, Lane(HOLES, replace(recipe, sampler=sampler), at_once=2)) for model, recipe in LAYOUTS]
+    lanes = [(model, Lane(HOLES, replace(recipe, sampler=sampler), max_in_flight=2)) for model, recipe in LAYOUTS]
     return [(model, lane, infogain.decode_lanes(model, [lane])[0]) for model, lane in lanes]
 
 

@@ -158,7 +158,7 @@ def test_nan_logits_are_an_error_that_keeps_what_was_done(name: str, value: floa
     model.value = value
     canvas = infogain.Canvas.from_prompts([[], [0, 1]], [7, 5], MODEL.mask_id)
     sampler = infogain.samplers.make(name, **({"gamma": 1.0} if "gain" in name or name == "lookum" else {}))
-    with pytest.raises(infogain.NumericsError, match=r"prompt \d, block at column") as caught:
+    with pytest.raises(infogain.NumericsError, match=r"row \d, block at column") as caught:
         infogain.decode(model, canvas, sampler, block=3)
     assert caught.value.partial is not None
     (partial,) = caught.value.partial

@@ -15,7 +15,7 @@ import infogain
 from infogain import Canvas, ContractError, Lane, NumericsError, Recipe, Result, TokensPerStep, Vocabulary
 from infogain.algorithm.state import Candidates, State
 from infogain.loop.batch import Batch
-from infogain.loop.result import Left
+from infogain.loop.result import RowResult
 from infogain.loop.scheduler import PROMISES
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
 from infogain.samplers import Sampler, make
@@ -50,7 +50,7 @@ def assert_to_the_bit(single: Result, result: Result) -> None:
     assert single.trace == result.trace
 
 
-def assert_broken_off(single: Result, left: Left, kind: type[Exception]) -> None:
+def assert_broken_off(single: Result, left: RowResult, kind: type[Exception]) -> None:
     """What a row that failed had written is the beginning of what it would have become."""
     result, columns = left.result, int(left.result.length)
     assert isinstance(left.error, kind)
@@ -68,8 +68,8 @@ def assert_broken_off(single: Result, left: Left, kind: type[Exception]) -> None
     assert 0 < result.forwards <= single.forwards
 
 
-def lane_of(sampler: Sampler, ill: Sequence[int], at_once: int | None = None) -> Lane:
-    return Lane(canvas_of(ill), Recipe(sampler, TokensPerStep(1), block=2, seed=4), at_once=at_once)
+def lane_of(sampler: Sampler, ill: Sequence[int], max_in_flight: int | None = None) -> Lane:
+    return Lane(canvas_of(ill), Recipe(sampler, TokensPerStep(1), block=2, seed=4), max_in_flight=max_in_flight)
 
 
 @cache
@@ -84,9 +84,9 @@ def healthy(name: str, sampler: Sampler, ill: tuple[int, ...], row: int) -> Resu
 def test_a_row_that_falls_ill_leaves_alone(name: str, sampler: Sampler, when: str) -> None:
     """One row and several, with places for all and for two, NaN and infinite."""
     model = EXACT[name]
-    for ill, at_once, spoil in (((0,), None, torch.nan), ((0, 2, 6), 2, torch.nan), ((2, 4, 6), 3, torch.inf)):
+    for ill, max_in_flight, spoil in (((0,), None, torch.nan), ((0, 2, 6), 2, torch.nan), ((2, 4, 6), 3, torch.inf)):
         batch = Batch(Ailing(model, MARK, WHENS[when], spoil), trace=True)
-        batch.open(lane_of(sampler, ill, at_once))
+        batch.open(lane_of(sampler, ill, max_in_flight))
         came = run(batch)
         assert sorted(came) == [(0, row) for row in range(len(SHAPES))]
         failed = {row for (_, row), left in came.items() if left.error}
@@ -97,7 +97,7 @@ def test_a_row_that_falls_ill_leaves_alone(name: str, sampler: Sampler, when: st
                 assert_to_the_bit(single, left.result)
                 continue
             assert_broken_off(single, left, NumericsError)
-            assert f"(lane 0, prompt {row}, block at column" in str(left.error)
+            assert f"(lane 0, row {row}, block at column" in str(left.error)
             begun = int(left.result.committed)
             assert begun == 0 if when == "from the start" else begun > 0 or model.attention_block
 
@@ -108,7 +108,7 @@ def test_so_it_does_on_a_network(family: str, cache: str | None, when: str) -> N
     model = model_of(family, cache, refresh=2 if cache in ("prefix", "dual") else None)
     canvas = canvas_of([1, 2, 6], model.mask_id)
     for sampler in SAMPLERS[2:6:2]:
-        lane = Lane(canvas, Recipe(sampler, TokensPerStep(1), block=4, seed=4), at_once=3)
+        lane = Lane(canvas, Recipe(sampler, TokensPerStep(1), block=4, seed=4), max_in_flight=3)
         batch = Batch(Ailing(model, MARK, WHENS[when]), trace=True)
         batch.open(lane)
         for (_, row), left in run(batch).items():
@@ -195,7 +195,7 @@ def one_of_four(recipe: Recipe, row: int) -> Result:
 def test_a_lane_whose_sampler_fails_fails_alone_and_stays_of_use(wrong: str, base: Sampler) -> None:
     propose, score, kind, says = WRONGS[wrong]
     sound = [Lane(FOUR, Recipe(make("info-gain", n=3), block=3, seed=1)), Lane(FOUR, Recipe(base, seed=2))]
-    sick = Lane(FOUR, Recipe(unruly(base, propose, score), block=4), at_once=2)
+    sick = Lane(FOUR, Recipe(unruly(base, propose, score), block=4), max_in_flight=2)
     batch = Batch(JOINT, trace=True)
     for lane in (sound[0], sick, sound[1]):
         batch.open(lane)
@@ -210,7 +210,9 @@ def test_a_lane_whose_sampler_fails_fails_alone_and_stays_of_use(wrong: str, bas
         assert isinstance(left.error, kind)
         assert PROMISES.get(says, says) in str(left.error)
         assert_broken_off(one_of_four(replace(sick.recipe, sampler=base), row), left, kind)
-    assert batch.lanes[1].scheduler.done == batch.lanes[1].scheduler.masks, "progress ends where it should"
+    assert batch.lanes[1].scheduler.masks_done == batch.lanes[1].scheduler.masks_admitted, (
+        "progress ends where it should"
+    )
     with pytest.raises(kind) as caught:
         infogain.decode_lanes(JOINT, [sound[0], sick])
     if isinstance(caught.value, infogain.InfoGainError):
@@ -228,7 +230,7 @@ def test_a_lane_that_failed_takes_rows_again() -> None:
         return a
 
     batch = Batch(JOINT, trace=True)
-    lane = Lane(canvas_of([]), Recipe(unruly(base, picky), block=3), [1, 2, 13, 4, 5, 6, 7], at_once=2)
+    lane = Lane(canvas_of([]), Recipe(unruly(base, picky), block=3), [1, 2, 13, 4, 5, 6, 7], max_in_flight=2)
     batch.open(lane)
     came = run(batch)
     failed = {row for (_, row), left in came.items() if left.error}
@@ -247,7 +249,7 @@ def test_a_stop_that_raises_ends_its_lane_s_rows_alone() -> None:
             raise Fault("a caller's own")
         return False
 
-    lane = Lane(canvas_of([]), Recipe(make("entropy"), block=2, seed=3), stop=stop, at_once=2)
+    lane = Lane(canvas_of([]), Recipe(make("entropy"), block=2, seed=3), stop=stop, max_in_flight=2)
     other = Lane(canvas_of([]), Recipe(make("klass"), block=2, seed=3))
     batch = Batch(JOINT, trace=True)
     for each in (lane, other):
@@ -273,9 +275,9 @@ def test_an_interrupt_is_no_failure_of_a_lane() -> None:
     assert batch.live
 
 
-def decoded(model: Faulty, lanes: Sequence[Lane]) -> tuple[int, dict[tuple[int, int], Left]]:
+def decoded(model: Faulty, lanes: Sequence[Lane]) -> tuple[int, dict[tuple[int, int], RowResult]]:
     """How often a step raised, and what came of the rows of all lanes."""
-    batch, faults, came = Batch(model, trace=True), 0, dict[tuple[int, int], Left]()
+    batch, faults, came = Batch(model, trace=True), 0, dict[tuple[int, int], RowResult]()
     for lane in lanes:
         batch.open(lane)
     while batch.live:
@@ -295,7 +297,7 @@ def test_a_call_of_the_model_that_fails_may_be_tried_again(family: str, cache: s
     mask = model.mask_id
     rows = [[1, *[mask] * 9], [2, 1, 0, *[mask] * 4], [1, mask, mask, 1, 1, mask, mask], [0, 1, *[mask] * 8]]
     widths = [4] if model.attention_block else [2, 4]
-    lanes = [Lane(Canvas.infill(rows, mask), Recipe(make(name), block=w, seed=3), at_once=2) for w in widths]
+    lanes = [Lane(Canvas.infill(rows, mask), Recipe(make(name), block=w, seed=3), max_in_flight=2) for w in widths]
     sound = Faulty(model, [])
     _, first = decoded(sound, lanes)
     for at in ([*range(0, sound.calls, 3)], [*range(1, sound.calls, 3)], [*range(2, sound.calls, 3)]):

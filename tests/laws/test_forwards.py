@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import infogain
 from infogain import Result
 from infogain.loop import batch
-from infogain.loop.scheduler import Verdict
+from infogain.loop.scheduler import CandidateFacts
 from infogain.loop.step import Proposal, read_back
 from infogain.samplers import Sampler
 from tests.cases import ALL, LAYOUTS, MODEL, Counting, Layout, label
@@ -88,13 +88,13 @@ def test_one_read_back_per_step(sampler: Sampler, eos_ids: tuple[int, ...], monk
     sizes: list[int] = []
     original = read_back
 
-    def counted(proposals: dict[int, Proposal]) -> dict[int, list[Verdict]]:
+    def counted(proposals: dict[int, Proposal]) -> dict[int, list[CandidateFacts]]:
         sizes.append(sum(len(proposal.unread) for proposal in proposals.values()))
         return original(proposals)
 
     monkeypatch.setattr(batch, "read_back", counted)
     lanes = batch.Batch(MODEL, trace=True)
-    lanes.open(infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_ids=eos_ids), at_once=2))
+    lanes.open(infogain.Lane(layout.canvas(MODEL), infogain.Recipe(sampler, block=3, eos_ids=eos_ids), max_in_flight=2))
     steps = 0
     with torch.inference_mode(), NoReadBack():
         while lanes.live:

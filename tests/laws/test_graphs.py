@@ -347,7 +347,7 @@ def test_a_ceiling_changes_nothing_but_how_much_is_held() -> None:
 def test_under_a_ceiling_rows_may_join_others_at_any_step(sampler: Sampler) -> None:
     """The second row is in the middle of its block when the third takes the place of the first."""
     plain = model_of("dream", "dual")
-    lane = Lane(Canvas.from_prompts([[1, 2], [3], [4, 5]], [2, 9, 4], BASE.mask_id), Recipe(sampler), at_once=2)
+    lane = Lane(Canvas.from_prompts([[1, 2], [3], [4, 5]], [2, 9, 4], BASE.mask_id), Recipe(sampler), max_in_flight=2)
     for ceiling in (1e-12, 2 * 8 * 3 * BASE.vocab_size / 2**30):
         tight = Backbone(plain.transformer, "dual", ceiling=ceiling)
         came = [[result.tokens for _, _, result in infogain.decode_stream(m, [lane])] for m in (tight, plain)]

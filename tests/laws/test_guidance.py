@@ -150,7 +150,7 @@ def test_rows_that_take_each_others_places_are_guided_as_alone(
     """More rows than places, beside a lane of another recipe; each against the plain implementation, alone."""
     model, canvas = model_of(family, cache), canvas_of()
     several = canvas.take(torch.tensor([0, 3, 4, 1, 2, 0]))
-    lane = Lane(several, Recipe(sampler, TokensPerStep(2), WIDTH), seeds=range(6), at_once=2)
+    lane = Lane(several, Recipe(sampler, TokensPerStep(2), WIDTH), seeds=range(6), max_in_flight=2)
     other = Lane(canvas.take(slice(1, 3)), Recipe(make("ar"), TokensPerStep(1), WIDTH), seeds=[7, 8])
     came = {(i, row): result for i, row, result in decode_stream(Guided(model, SCALE), [lane, other])}
     assert len(came) == 8

@@ -46,24 +46,24 @@ def batch_of(lane: Lane, model: Denoiser = JOINT, steps: int = 0) -> Batch:
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=label)
 def test_of_a_row_that_is_cancelled_nothing_leaves_and_nobody_sees_it(sampler: Sampler, steps: int) -> None:
     """In flight, between two blocks, waiting, or finished and not left yet."""
-    for at_once in (None, 2):
-        lane = Lane(CANVAS, Recipe(sampler, block=3, seed=6), at_once=at_once)
+    for max_in_flight in (None, 2):
+        lane = Lane(CANVAS, Recipe(sampler, block=3, seed=6), max_in_flight=max_in_flight)
         batch = batch_of(lane, steps=steps)
         gone = {0, 3, 5}
         batch.cancel(0, gone)
         batch.cancel(0, gone)
-        done, masks = batch.lanes[0].scheduler.done, batch.lanes[0].scheduler.masks
+        done, masks = batch.lanes[0].scheduler.masks_done, batch.lanes[0].scheduler.masks_admitted
         assert masks >= done
         came = run(batch)
         assert {row for _, row in came} == {1, 2, 4}
         for (_, row), left in came.items():
             alike = row_alone(JOINT, lane.recipe, CANVAS.rows()[row], lane.row_seeds[row])
             assert_to_the_bit(alike, left.result)
-        assert batch.lanes[0].scheduler.done == batch.lanes[0].scheduler.masks
+        assert batch.lanes[0].scheduler.masks_done == batch.lanes[0].scheduler.masks_admitted
 
 
 def test_a_row_that_waits_takes_the_place_of_one_that_was_cancelled() -> None:
-    batch = batch_of(Lane(CANVAS, Recipe(make("entropy"), block=3), at_once=2), steps=2)
+    batch = batch_of(Lane(CANVAS, Recipe(make("entropy"), block=3), max_in_flight=2), steps=2)
     scheduler = batch.lanes[0].scheduler
     first = set(scheduler.in_flight)
     batch.cancel(0, first)
@@ -74,7 +74,9 @@ def test_a_row_that_waits_takes_the_place_of_one_that_was_cancelled() -> None:
 
 
 def test_progress_ends_equal_whatever_was_cancelled() -> None:
-    lane = Lane(CANVAS, Recipe(make("best-of-n", n=2, base="ar"), TokensPerStep(2), block=3, eos_ids=(1,)), at_once=3)
+    lane = Lane(
+        CANVAS, Recipe(make("best-of-n", n=2, base="ar"), TokensPerStep(2), block=3, eos_ids=(1,)), max_in_flight=3
+    )
     for steps in range(8):
         batch, events = batch_of(lane), list[StepEvent]()
         while batch.live:
@@ -98,7 +100,7 @@ def test_only_rows_that_were_admitted_can_be_cancelled() -> None:
 
 
 def test_nothing_is_kept_of_what_was_cancelled() -> None:
-    batch = batch_of(Lane(CANVAS, Recipe(make("info-gain"), block=3), at_once=4), steps=3)
+    batch = batch_of(Lane(CANVAS, Recipe(make("info-gain"), block=3), max_in_flight=4), steps=3)
     batch.close(0)
     batch.cancel(0, range(6))
     assert (batch.lanes, batch.live) == ({}, False)
@@ -134,7 +136,7 @@ def test_rows_are_numbered_as_they_come_and_drawn_by_their_numbers() -> None:
 
 
 def test_lanes_close_and_their_numbers_are_not_given_again() -> None:
-    batch = batch_of(Lane(CANVAS, Recipe(make("ar")), at_once=2))
+    batch = batch_of(Lane(CANVAS, Recipe(make("ar")), max_in_flight=2))
     batch.step()
     batch.close(0)
     with pytest.raises(InputError, match="closed"):
@@ -161,7 +163,7 @@ REFUSED: dict[str, Callable[[Batch], Any]] = {
     "lane": lambda batch: batch.admit(5, CANVAS),
     "width": lambda batch: batch.open(Lane(CANVAS, Recipe(make("ar"), block=4))),
     "order": lambda batch: batch.open(Lane(CANVAS, Recipe(make("ar"), block=2, order="random"))),
-    "at once": lambda batch: batch.open(Lane(CANVAS, Recipe(make("ar"), block=2), at_once=0)),
+    "at once": lambda batch: batch.open(Lane(CANVAS, Recipe(make("ar"), block=2), max_in_flight=0)),
     "shared": lambda batch: batch.share(Lane(CANVAS, Recipe(make("ar"), block=2), [1, 2])),
 }
 
@@ -185,7 +187,7 @@ def test_rows_of_equal_recipes_share_a_lane_and_keep_their_seeds() -> None:
     assert [batch.share(Lane(CANVAS, recipe)) for recipe in recipes] == [(0, range(6 * i, 6 * i + 6)) for i in range(3)]
     assert batch.share(Lane(CANVAS, Recipe(make("info-gain", n=4), block=3))) == (1, range(6))
     assert batch.share(Lane(CANVAS, Recipe(make("info-gain", n=3), block=4))) == (2, range(6))
-    assert batch.share(Lane(CANVAS, recipes[0], at_once=2)) == (3, range(6))
+    assert batch.share(Lane(CANVAS, recipes[0], max_in_flight=2)) == (3, range(6))
     batch.close(0)
     assert batch.share(Lane(CANVAS, recipes[0])) == (4, range(6))
     came = run(batch)
@@ -233,7 +235,7 @@ class Driver:
             eos_ids=self.random.choice([(), (1,)]),
             seed=self.random.randint(0, 99),
         )
-        lane = Lane(self.rows(), recipe, at_once=self.random.choice([None, 1, 2]))
+        lane = Lane(self.rows(), recipe, max_in_flight=self.random.choice([None, 1, 2]))
         self.note(*self.batch.share(lane), lane.canvas, lane.row_seeds, recipe)
 
     def act(self) -> None:

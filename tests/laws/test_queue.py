@@ -48,7 +48,7 @@ def canvas_of(shapes: Sequence[tuple[int, int]] = SHAPES) -> Canvas:
 
 
 def alone(model: Denoiser, lane: Lane, i: int) -> infogain.Result:
-    single = replace(lane, canvas=rows(lane.canvas, [i]), seeds=[lane.row_seeds[i]], at_once=None)
+    single = replace(lane, canvas=rows(lane.canvas, [i]), seeds=[lane.row_seeds[i]], max_in_flight=None)
     return infogain.decode_lanes(model, [single])[0]
 
 
@@ -61,8 +61,8 @@ def test_on_a_network_a_row_that_waited_comes_out_as_it_would_alone(
     model = model_of(family, cache)
     block = data.draw(st.integers(2, 5))
     lanes = [
-        replace(data.draw(lanes_of(block, model.attention_block is not None, most=6)), at_once=at_once)
-        for at_once in data.draw(st.lists(st.sampled_from([1, 2, 3, None]), min_size=1, max_size=2))
+        replace(data.draw(lanes_of(block, model.attention_block is not None, most=6)), max_in_flight=max_in_flight)
+        for max_in_flight in data.draw(st.lists(st.sampled_from([1, 2, 3, None]), min_size=1, max_size=2))
     ]
     came = {(lane, row): result for lane, row, result in decode_stream(model, lanes, trace=False)}
     assert sorted(came) == [(number, row) for number, lane in enumerate(lanes) for row in range(lane.rows)]
@@ -76,7 +76,7 @@ def test_a_wide_block_may_come_while_narrow_ones_are_open(family: str, cache: st
     """The first row fills a hole with text behind it; the second makes place for one that is all hole."""
     model = model_of(family, cache)
     canvas = Canvas.infill([[5, *[MASK] * 4, *range(1, 10)], [5, MASK, *range(1, 12)], [5, *[MASK] * 11]], MASK)
-    lane = Lane(canvas, Recipe(make("info-gain", n=3)), at_once=2)
+    lane = Lane(canvas, Recipe(make("info-gain", n=3)), max_in_flight=2)
     for _, row, result in decode_stream(model, [lane]):
         assert_alike(alone(model, lane, row), result, 0, int(result.length))
 
@@ -97,9 +97,11 @@ LAYOUTS: list[tuple[Tabular, int | None, str, int]] = [
 @pytest.mark.parametrize("sampler", ALL, ids=label)
 def test_to_the_last_bit_on_the_exact_model_trace_and_all(sampler: Sampler) -> None:
     """In sequence and in random order, in blocks and in one, bidirectional and block-causal."""
-    for model, block, order, at_once in LAYOUTS:
+    for model, block, order, max_in_flight in LAYOUTS:
         eos_ids = () if order == "random" and sampler.traits.beam > 1 else (1,)
-        lane = Lane(canvas_of(), Recipe(sampler, TokensPerStep(2), block, order, eos_ids, seed=3), at_once=at_once)
+        lane = Lane(
+            canvas_of(), Recipe(sampler, TokensPerStep(2), block, order, eos_ids, seed=3), max_in_flight=max_in_flight
+        )
         together = infogain.decode_lanes(model, [lane])[0]
         for _, i, result in decode_stream(model, [lane]):
             single = alone(model, lane, i)
@@ -112,16 +114,16 @@ def test_to_the_last_bit_on_the_exact_model_trace_and_all(sampler: Sampler) -> N
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("at_once", [1, 2, 5, 7, 20])
+@pytest.mark.parametrize("max_in_flight", [1, 2, 5, 7, 20])
 @pytest.mark.parametrize("name", ["eb", "info-gain-beam", "best-of-n"])
-def test_no_place_is_empty_while_a_row_waits_and_none_holds_two(name: str, at_once: int) -> None:
-    lane = Lane(canvas_of(SHAPES * 2), Recipe(make(name), block=2, eos_ids=(1,)), at_once=at_once)
+def test_no_place_is_empty_while_a_row_waits_and_none_holds_two(name: str, max_in_flight: int) -> None:
+    lane = Lane(canvas_of(SHAPES * 2), Recipe(make(name), block=2, eos_ids=(1,)), max_in_flight=max_in_flight)
     batch = batch_of(JOINT, lane, trace=False)
     scheduler, begun, came = batch.lanes[0].scheduler, set[int](), list[int]()
     events: list[StepEvent] = []
     while batch.live:
         begun |= set(scheduler.in_flight)
-        assert len(scheduler.in_flight) == min(at_once, len(scheduler.in_flight) + 14 - len(begun))
+        assert len(scheduler.in_flight) == min(max_in_flight, len(scheduler.in_flight) + 14 - len(begun))
         events += batch.step()
         left = [left.row for left in batch.leave()]
         assert set(left) <= set(events[-1].prompt), "each comes in the step that finished it"
@@ -139,11 +141,11 @@ def test_rows_whose_first_blocks_differ_wait_once_and_are_in_step(
     lane = Lane(canvas_of([(0, 10), (1, 9), (2, 8), (3, 7)]), Recipe(sampler, block=2))
     together = infogain.decode_lanes(CAUSAL, [lane])[0]
     monkeypatch.setattr(Scheduler, "waits_for_others", lambda *_: False)
-    at_once = infogain.decode_lanes(CAUSAL, [lane])[0]
-    assert together.rows() == at_once.rows()
+    apart = infogain.decode_lanes(CAUSAL, [lane])[0]
+    assert together.rows() == apart.rows()
     assert together.calls <= 10
-    assert together.calls <= at_once.calls
-    assert sampler.traits.adaptive or at_once.calls > 15
+    assert together.calls <= apart.calls
+    assert sampler.traits.adaptive or apart.calls > 15
 
 
 def test_what_copies_of_a_prompt_write_and_cost_does_not_depend_on_other_rows() -> None:
@@ -152,7 +154,7 @@ def test_what_copies_of_a_prompt_write_and_cost_does_not_depend_on_other_rows() 
     sampler = make("best-of-n", n=3, base={"name": "entropy", "tau_token": 1.0})
     for seed in range(12):
         canvas = Canvas.infill([[1, *[BLANK] * (5 + (5 * i + seed) % 11)] for i in range(5)], BLANK)
-        lane = Lane(canvas, Recipe(sampler, block=5, order="random", seed=seed), at_once=2)
+        lane = Lane(canvas, Recipe(sampler, block=5, order="random", seed=seed), max_in_flight=2)
         together = infogain.decode_lanes(model, [lane], trace=False)[0]
         for i in range(5):
             single = alone(model, lane, i)
@@ -162,7 +164,9 @@ def test_what_copies_of_a_prompt_write_and_cost_does_not_depend_on_other_rows() 
 
 @torch.inference_mode()
 def test_a_row_does_not_wait_long_for_few() -> None:
-    batch = batch_of(JOINT, Lane(canvas_of([(0, 10), (1, 2), (0, 2)]), Recipe(make("entropy")), at_once=2), trace=False)
+    batch = batch_of(
+        JOINT, Lane(canvas_of([(0, 10), (1, 2), (0, 2)]), Recipe(make("entropy")), max_in_flight=2), trace=False
+    )
     seen = []
     while batch.live:
         seen += [event.prompt for event in batch.step()]
@@ -171,7 +175,7 @@ def test_a_row_does_not_wait_long_for_few() -> None:
 
 def test_the_longest_rows_go_first_in_the_order_they_came() -> None:
     lengths = [3, 9, 4, 9, 4, 1]
-    lane = Lane(canvas_of([(0, n) for n in lengths]), Recipe(make("ar")), at_once=1)
+    lane = Lane(canvas_of([(0, n) for n in lengths]), Recipe(make("ar")), max_in_flight=1)
     assert [row for _, row, _ in decode_stream(JOINT, [lane])] == [1, 3, 2, 4, 0, 5]
 
 
@@ -197,7 +201,7 @@ def test_a_mixed_job_takes_fewer_calls_than_batches_that_wait_for_their_slowest(
         infogain.decode_lanes(model, [Lane(Canvas.infill([asks[name] for name in pair], BLANK), recipe)])
     assert len(calls) == 8 + 4 + 2
     calls.clear()
-    lane = Lane(Canvas.infill(asks.values(), BLANK), recipe, at_once=2)
+    lane = Lane(Canvas.infill(asks.values(), BLANK), recipe, max_in_flight=2)
     order = ["ABCDEF"[row] for _, row, _ in decode_stream(model, [lane])]
     assert calls == [2] * 10, "B, C and D fly beside A, then E and F"
     assert order == list("BCADEF")
@@ -222,7 +226,7 @@ class Sick(Counting):
 def test_when_decoding_breaks_off_no_row_is_lost(
     sampler: Sampler, done: list[int], flying: list[int], begun: list[int]
 ) -> None:
-    lane = Lane(canvas_of(), Recipe(sampler, TokensPerStep(2), block=4), at_once=2)
+    lane = Lane(canvas_of(), Recipe(sampler, TokensPerStep(2), block=4), max_in_flight=2)
     came: dict[int, infogain.Result] = {}
     with pytest.raises(NumericsError) as caught:
         came.update((row, result) for _, row, result in decode_stream(Sick(JOINT), [lane]))
@@ -261,7 +265,7 @@ def finish(batch: Batch) -> dict[int, infogain.Result]:
 def test_rows_may_be_admitted_while_others_are_decoded(sampler: Sampler, model: Tabular) -> None:
     """Wider blocks and longer rows among them, and after all others have gone."""
     block = 2 if model is CAUSAL else None
-    lane = Lane(canvas_of([(2, 3), (0, 2), (1, 4)]), Recipe(sampler, block=block or 0), [1, 2, 3], at_once=2)
+    lane = Lane(canvas_of([(2, 3), (0, 2), (1, 4)]), Recipe(sampler, block=block or 0), [1, 2, 3], max_in_flight=2)
     whole = replace(lane, canvas=lane.canvas.join(canvas_of()), seeds=range(1, 11))
     batch = batch_of(model, lane, trace=True)
     batch.step()
@@ -281,7 +285,7 @@ def test_rows_may_be_admitted_while_others_are_decoded(sampler: Sampler, model: 
 
 @torch.inference_mode()
 def test_what_has_left_is_not_kept() -> None:
-    lane = Lane(canvas_of(SHAPES * 3), Recipe(make("best-of-n", n=2, base="ar"), block=2), at_once=2)
+    lane = Lane(canvas_of(SHAPES * 3), Recipe(make("best-of-n", n=2, base="ar"), block=2), max_in_flight=2)
     batch = batch_of(JOINT, lane, trace=True)
     scheduler = batch.lanes[0].scheduler
     while batch.live:
@@ -298,7 +302,7 @@ def test_what_has_left_is_not_kept() -> None:
 def operations(batch: Batch, steps: int) -> list[int]:
     """What the host does in each step, in instructions of the scheduler's own files."""
     counts: list[int] = []
-    names = ("batch", "contexts", "live", "scheduler", "request", "lane")
+    names = ("batch", "live", "scheduler", "lane")
     ours = {import_module(f"infogain.loop.{name}").__file__ for name in names}
 
     def watch(frame: Any, event: str, _: Any) -> Any:
@@ -326,20 +330,20 @@ def operations(batch: Batch, steps: int) -> list[int]:
 
 def test_a_step_s_work_does_not_grow_with_rows_that_wait_or_have_left() -> None:
     recipe = Recipe(make("ar"), block=3)
-    lanes = [Lane(canvas_of([(2, 6)] * count), recipe, at_once=4) for count in (24, 240)]
+    lanes = [Lane(canvas_of([(2, 6)] * count), recipe, max_in_flight=4) for count in (24, 240)]
     few, many = (operations(batch_of(JOINT, lane, trace=False), 24) for lane in lanes)
     assert few == many
     assert few[:6] == few[6:12] == few[18:]
 
 
-@pytest.mark.parametrize("at_once", [0, -1, 2.5])
-def test_the_number_of_places_is_checked(at_once: Any) -> None:
-    with pytest.raises(InputError, match="at_once must be a whole number of at least 1, or unset"):
-        list(decode_stream(JOINT, [Lane(canvas_of(), Recipe(make("ar")), at_once=at_once)]))
+@pytest.mark.parametrize("max_in_flight", [0, -1, 2.5])
+def test_the_number_of_places_is_checked(max_in_flight: Any) -> None:
+    with pytest.raises(InputError, match="max_in_flight must be a whole number of at least 1, or unset"):
+        list(decode_stream(JOINT, [Lane(canvas_of(), Recipe(make("ar")), max_in_flight=max_in_flight)]))
 
 
 def test_rows_without_masks_come_at_once_and_take_no_place_from_others() -> None:
     mask = JOINT.mask_id
-    lane = Lane(Canvas.infill([[0, 1, 2], [0, 1], [mask, mask], [1, mask]], mask), Recipe(make("ar")), at_once=1)
+    lane = Lane(Canvas.infill([[0, 1, 2], [0, 1], [mask, mask], [1, mask]], mask), Recipe(make("ar")), max_in_flight=1)
     came = [(row, int(result.forwards)) for _, row, result in decode_stream(JOINT, [lane])]
     assert came == [(0, 0), (1, 0), (2, 2), (3, 1)]

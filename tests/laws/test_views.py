@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain import Canvas, Lane, NumericsError, Recipe, TokensPerStep, Trace
 from infogain.loop.batch import Batch
-from infogain.loop.story import Story
+from infogain.loop.trace import Story
 from infogain.models import Denoiser
 from infogain.samplers import Sampler, make
 from tests.ailing import Ailing, run
@@ -25,8 +25,10 @@ from tests.laws.test_queue import alone
 @pytest.mark.parametrize("sampler", ALL, ids=label)
 def test_a_snapshot_shows_what_the_steps_have_told(sampler: Sampler) -> None:
     """Of a beam and of independent copies, the hypothesis of least H̃."""
-    for eos_ids, at_once in (((), None), ((1,), 2)):
-        lane = Lane(CANVAS, Recipe(sampler, TokensPerStep(2), block=3, eos_ids=eos_ids, seed=2), at_once=at_once)
+    for eos_ids, max_in_flight in (((), None), ((1,), 2)):
+        lane = Lane(
+            CANVAS, Recipe(sampler, TokensPerStep(2), block=3, eos_ids=eos_ids, seed=2), max_in_flight=max_in_flight
+        )
         batch, story = batch_of(lane), Story(Trace(lane.recipe.plain(), MASK, CANVAS.rows()))
         while True:
             views = batch.snapshot()
@@ -43,7 +45,7 @@ def test_a_snapshot_shows_what_the_steps_have_told(sampler: Sampler) -> None:
 
 @pytest.mark.parametrize("sampler", ALL[::3], ids=label)
 def test_looking_changes_nothing_and_reads_back_once(sampler: Sampler, monkeypatch: pytest.MonkeyPatch) -> None:
-    lanes = [Lane(CANVAS, Recipe(sampler, block=block, seed=2), at_once=3) for block in (2, 4)]
+    lanes = [Lane(CANVAS, Recipe(sampler, block=block, seed=2), max_in_flight=3) for block in (2, 4)]
     batch, fetched = Batch(JOINT, trace=True), list[Any]()
     for lane in lanes:
         batch.open(lane)

@@ -12,7 +12,7 @@ import torch
 
 import infogain
 from infogain import Canvas, ContractError, InputError, Lane, Recipe, StepEvent, Trace
-from infogain.loop.request import Parked, make_requests
+from infogain.loop.lane import Parked, make_requests
 from infogain.loop.result import collect
 from infogain.models import random_joint
 from infogain.samplers import make

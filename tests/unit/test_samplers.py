@@ -16,8 +16,8 @@ import infogain
 from infogain import InputError
 from infogain.algorithm import noise
 from infogain.algorithm.objective import immediate_cost, state_uncertainty
+from infogain.algorithm.objective import select as select_index
 from infogain.algorithm.state import Candidates, State
-from infogain.loop.step import select as select_index
 from infogain.models.toys import parity
 from infogain.options import HOTTEST
 from infogain.samplers import InfoGain, Sampler, Traits, Uniform, make

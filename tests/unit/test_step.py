@@ -11,7 +11,7 @@ import torch
 
 from infogain import TokensPerStep
 from infogain.algorithm.state import LINES, Draft, State
-from infogain.loop.scheduler import PROMISES, Verdict, distinct
+from infogain.loop.scheduler import PROMISES, CandidateFacts, distinct
 from infogain.loop.step import propose, read_back
 from infogain.samplers import make
 from tests.cases import draft_of, marginals
@@ -26,8 +26,8 @@ def drafts(tokens: list[list[int]], cost: list[float], row: list[int] | None = N
     return draft_of(shown, shown == MASK, spent, row=rows, steps=9, total=shown.shape[1])
 
 
-SOUND = Verdict(
-    0.0, 1.0, parent=0, commits=1, erases=0, masks=0, lowest=0, highest=MASK, left=1, ends=0, row=0, canvas=0
+SOUND = CandidateFacts(
+    0.0, 1.0, parent=0, commits=1, erases=0, forbidden=0, lowest=0, highest=MASK, left=1, eos=0, row=0, fingerprint=0
 )
 
 
@@ -35,7 +35,7 @@ def kept(draft: Draft, parent: list[int]) -> list[int]:
     """Which candidates that lead to these canvases are left."""
     columns = (draft.cost, torch.tensor(parent), draft.left, draft.row, draft.fingerprint())
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    names = ("cost", "parent", "left", "row", "canvas")
+    names = ("cost", "parent", "left", "row", "fingerprint")
     return distinct([SOUND._replace(**dict(zip(names, row, strict=True))) for row in rows])
 
 
@@ -87,7 +87,7 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
         ({"commits": 2}, "outside"),
         ({"erases": 1}, "outside"),
         ({"erases": 1, "left": 2}, None),
-        ({"masks": 1}, "no_token"),
+        ({"forbidden": 1}, "no_token"),
         ({"lowest": -1}, "no_token"),
         ({"highest": MASK + 1}, "no_token"),
         ({"cost": math.nan}, "no_score"),

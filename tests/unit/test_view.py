@@ -15,8 +15,7 @@ from click.testing import CliRunner, Result
 
 from infogain import Canvas, InputError, Trace, decode, view
 from infogain.cli import main
-from infogain.loop.story import tell
-from infogain.loop.trace import Candidate, Row, TraceStep
+from infogain.loop.trace import Candidate, Row, TraceStep, tell
 from infogain.models import Toy, judgement, one_way, parity
 from infogain.provenance import made_with
 from infogain.view.data import about, short, top
@@ -76,7 +75,7 @@ def test_of_greedy_decodes_every_frame_is_what_the_terminal_shows() -> None:
     trace = traced("entropy", schedule=3)
     (run,) = embedded(view.page([("a", trace)]))["runs"]
     for step in range(len(trace.steps) + 1):
-        short_trace = Trace(trace.recipe, trace.mask_id, trace.canvas, _steps=trace.steps[:step])
+        short_trace = Trace(trace.recipe, trace.mask_id, trace.canvas, steps=trace.steps[:step])
         assert replayed(run, 1)[0][step] == tell(short_trace, "a").best(1).tokens
 
 
@@ -309,6 +308,6 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
     assert "must not replace a trace" in refused(good, "--out", good)
     row = Row(0, 0, 0, [0], [0.1], [Candidate([99], [1], 0.0, 0.1, True)])
     trace = Trace.load(good)
-    Trace(trace.recipe, trace.mask_id, trace.canvas, _steps=[TraceStep(0, [row])]).save(bad)
+    Trace(trace.recipe, trace.mask_id, trace.canvas, steps=[TraceStep(0, [row])]).save(bad)
     assert "step 0 of bad does not" in refused(good, bad)
     assert not (tmp_path / "good.html").exists()

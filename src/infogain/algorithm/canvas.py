@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -211,11 +212,20 @@ def _length(count: object, prompt: int) -> int:
     return length
 
 
-def _ids(row: Sequence[int] | Tensor, what: str, i: int) -> list[int]:
+def whole_numbers(values: Iterable[Any], must: str) -> list[int]:
+    """These values as Python's own whole numbers of 64 bits, be they numpy's or torch's; `must` says what they are."""
     try:
-        ids = [operator.index(token) for token in row]  # also numpy's and torch's whole numbers
+        numbers = [operator.index(value) for value in values]
+        if all(-(2**63) <= number < 2**63 for number in numbers):
+            return numbers
     except TypeError:
-        ids = [-1]
+        pass
+    raise InputError(f"{must}; got {values!r:.80}.")
+
+
+def _ids(row: Sequence[int] | Tensor, what: str, i: int) -> list[int]:
+    must = f"{what} {i} must be a flat list of token ids, whole numbers of at least 0"
+    ids = whole_numbers(row, must)
     if any(token < 0 for token in ids):
-        raise InputError(f"{what} {i} must be a flat list of token ids, whole numbers of at least 0; got {row!r:.80}.")
+        raise InputError(f"{must}; got {row!r:.80}.")
     return ids

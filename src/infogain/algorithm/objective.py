@@ -1,4 +1,4 @@
-"""The paper's objective, Eq. 2–5: the page to read beside Sec. 3.2.
+"""The paper's objective, Eq. 2–5, and the choice of what scores best: the page to read beside Sec. 3.2.
 
 `z` is the current state, `a` a candidate action, `z_next` the state after it. Entropies are summed
 over the masked positions of the active block only (Eq. 12 restricts both score and gain to it).
@@ -6,9 +6,14 @@ over the masked positions of the active block only (Eq. 12 restricts both score 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+
+import torch
 from torch import Tensor
 
-from infogain.algorithm.state import Candidates, State, only, total
+from infogain.algorithm.state import ALL, Candidates, Index, State, only, total
+from infogain.device import counting, upload
 
 
 def immediate_cost(z: State, a: Candidates) -> Tensor:
@@ -34,3 +39,28 @@ def information_gain(z: State, a: Candidates, z_next: State, power: float = 1.0)
 def info_gain_objective(z: State, a: Candidates, z_next: State, power: float = 1.0) -> Tensor:
     """Eq. 5: J(a|z) = IG(a; z) − C(a|z). [M]"""
     return information_gain(z, a, z_next, power) - (immediate_cost(z, a) if a.cost is None else a.cost)
+
+
+def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Index, list[int]]:
+    """Sec. 3.2.2, transition: the best `beam` of each run of `sizes` scores, in their old order; ties to the first.
+
+    Returns their indices and how many each run keeps.
+    """
+    places = [min(size, beam) for size in sizes]
+    if list(sizes) == places:
+        return ALL, places  # of them, and no copy
+    widest, first = max(sizes), accumulate(sizes, initial=0)
+    if len(score) == len(sizes) * widest:
+        index = counting(len(score), score.device).view(len(sizes), widest)
+    else:  # a short run is filled up with its first score: of equals the first is taken
+        padded = [[at + j * (j < size) for j in range(widest)] for at, size in zip(first, sizes, strict=False)]
+        index = upload(padded, score.device)
+    table = score[index]
+    if beam == 1:
+        return index.gather(1, table.argmax(-1, keepdim=True)).flatten(), places
+    table[:, 1:].masked_fill_(index[:, 1:] == index[:, :1], -torch.inf)  # and taken once
+    best = table.argsort(dim=-1, descending=True, stable=True)[:, :beam].sort(-1).values
+    best = index.gather(1, best).flatten()
+    if min(places) == beam:
+        return best, places
+    return best[upload([i * beam + j for i, count in enumerate(places) for j in range(count)], score.device)], places

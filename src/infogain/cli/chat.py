@@ -18,8 +18,7 @@ from infogain.cli.text_output import explain_costs, show
 from infogain.errors import ContextError, InfoGainError, InputError
 from infogain.generate import Generation, decode_job
 from infogain.loop.step import StepEvent
-from infogain.loop.story import Story
-from infogain.loop.trace import Trace
+from infogain.loop.trace import Story, Trace
 from infogain.recipe import Recipe
 from infogain.text.prompts import Job, completions
 from infogain.text.text_model import TextModel

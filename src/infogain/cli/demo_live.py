@@ -12,8 +12,7 @@ from infogain.cli.live_canvas import LiveCanvas, Screen
 from infogain.decode import decode_lanes
 from infogain.loop.lane import Lane
 from infogain.loop.step import StepEvent
-from infogain.loop.story import Story
-from infogain.loop.trace import Trace
+from infogain.loop.trace import Story, Trace
 from infogain.studies.demo import K
 from infogain.studies.methods import METHODS, recipe
 from infogain.studies.subject import Subject

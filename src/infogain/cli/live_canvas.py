@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from infogain.cli.terminal import harmless
-from infogain.loop.story import Hypothesis, Story
+from infogain.loop.trace import Hypothesis, Story
 
 # Entropy in nats below each bound, and its colours: cividis, which reads the same with any colour vision.
 SCALE = (

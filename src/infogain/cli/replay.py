@@ -10,7 +10,7 @@ from infogain.cli.layout import COST_OF_A_TEXT, legend
 from infogain.cli.live_canvas import LiveCanvas, Screen
 from infogain.cli.saved_trace import load_trace, token_texts
 from infogain.cli.terminal import Terminal
-from infogain.loop.story import Story, tell
+from infogain.loop.trace import Story, tell
 
 
 @click.command()

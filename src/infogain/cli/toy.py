@@ -22,8 +22,7 @@ from infogain.loop.batch import Observer
 from infogain.loop.lane import Lane
 from infogain.loop.result import Result
 from infogain.loop.step import StepEvent
-from infogain.loop.story import Story
-from infogain.loop.trace import Trace
+from infogain.loop.trace import Story, Trace
 from infogain.models.toys import TOYS, Toy, load_toy
 from infogain.recipe import Recipe
 

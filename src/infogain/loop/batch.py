@@ -7,7 +7,6 @@ raises. Only an error of the model itself comes out of `step`; who calls `step` 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -16,24 +15,22 @@ from typing import TypeVar
 import torch
 
 from infogain.algorithm import noise
-from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.canvas import Canvas, whole_numbers
 from infogain.algorithm.marginals import Marginals, exclude_by_lane
 from infogain.device import current, together
-from infogain.errors import ContextError, InputError
+from infogain.errors import InputError
 from infogain.kernels import MaskedColumns
-from infogain.loop.contexts import Contexts
-from infogain.loop.lane import Lane
-from infogain.loop.live import LiveLane, View, views
-from infogain.loop.request import Request
-from infogain.loop.result import Left, Result, collect, traced
-from infogain.loop.scheduler import Verdict
+from infogain.loop.lane import Lane, Request
+from infogain.loop.live import Contexts, LiveLane
+from infogain.loop.result import Result, RowResult, View, collect, traced, views
+from infogain.loop.scheduler import CandidateFacts
 from infogain.loop.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors
 from infogain.models.denoiser import Denoiser, adapt, check_logits
 from infogain.provenance import provenance as provenance_of
 from infogain.recipe import Recipe
 from infogain.text.text_model import TextModel
 
-Found = TypeVar("Found")
+Output = TypeVar("Output")
 Observer = Callable[[StepEvent], None]
 
 
@@ -54,40 +51,25 @@ class Batch:
     @property
     def live(self) -> bool:
         """Whether there is anything left to decode."""
-        lanes = self.lanes.values()
-        return any(lane.z is not None or lane.parked or lane.scheduler.waiting for lane in lanes)
+        return any(lane.scheduler.unfinished for lane in self.lanes.values())
 
     def open(self, lane: Lane) -> int:
         """Take in a lane, whose rows are numbered from 0; returns its number. What can be refused is refused here."""
         lane = self._fitted(lane)
-        others = {number: other.recipe.block for number, other in self.lanes.items()}
-        if self.model.attention_block and (odd := [n for n, block in others.items() if block != lane.recipe.block]):
-            raise InputError(
-                "lanes of a block-causal model must share one block width, for it is the model's attention block; "
-                f"lane {odd[0]} has {others[odd[0]]}, this one {lane.recipe.block}. Close that lane first."
-            )
-        self._check(lane)
+        for number, other in self.lanes.items():
+            if self.model.attention_block and other.recipe.block != lane.recipe.block:
+                raise InputError(
+                    "lanes of a block-causal model must share one block width, for it is the model's attention block; "
+                    f"lane {number} has {other.recipe.block}, this one {lane.recipe.block}. Close that lane first."
+                )
         self.lanes[self.opened] = LiveLane(lane, self.opened, self.model)
         self.opened += 1
         return self.opened - 1
 
     def _fitted(self, lane: Lane) -> Lane:
-        kinds = (lane, Lane), (getattr(lane, "canvas", None), Canvas), (getattr(lane, "recipe", None), Recipe)
-        if not all(isinstance(value, kind) for value, kind in kinds):
-            raise InputError(
-                "decoding takes lanes of a Canvas and a Recipe; make one with Canvas.from_prompts or .infill."
-            )
-        return lane.fitted(self.model.attention_block)
-
-    def _check(self, lane: Lane) -> None:
-        """Refuse rows and recipes that this model cannot follow, and more than memory can hold."""
-        lane.check(self.model.vocabulary, self.model.attention_block is not None)
-        longest, most = int(lane.canvas.length.max()), self.model.context
-        if most is not None and longest > most:
-            raise ContextError(f"rows must fit the model's context of {most} columns; one has {longest}. Shorten it.")
-        if self.tokenizer is not None:
-            lane.recipe.sampler.check_tokenizer(self.tokenizer)
-        lane.check_memory(self.model.vocabulary.count, self.model.device)
+        if not isinstance(lane, Lane):
+            raise InputError(f"decoding takes lanes of a Canvas and a Recipe, Lane(canvas, recipe); got {lane!r:.80}.")
+        return lane.fitted(self.model, self.tokenizer)
 
     def share(self, lane: Lane) -> tuple[int, range]:
         """Give rows to the open lane that decodes alike, or open this one; returns the lane's number and the rows'.
@@ -97,38 +79,36 @@ class Batch:
         lane = self._fitted(lane)
         for number, other in self.lanes.items():
             if not other.closed and other.lane.decodes_like(lane):
-                return number, self._admit(number, lane)
+                return number, other.admit(lane)
         return self.open(lane), range(lane.rows)
 
     def admit(self, lane: int, canvas: Canvas, seeds: Sequence[int] | None = None) -> range:
-        """More rows for a lane; returns their numbers. They wait where there is no place for them.
+        """More rows for a lane; returns their numbers. They wait where it has as many in flight as it may.
 
         `seeds` unset: those they would have had if the lane had been opened with them.
         """
         live = self._lane(lane)
+        if live.closed:
+            raise InputError(f"lane {lane} is closed and takes no more rows; open another.")
         more = self._fitted(replace(live.lane, canvas=canvas, seeds=seeds))
         if seeds is None:
             more = replace(more, seeds=noise.row_seeds(more.recipe.seed, more.rows, live.scheduler.admitted))
-        return self._admit(lane, more)
+        return live.admit(more)
 
-    def _admit(self, number: int, more: Lane) -> range:
-        lane = self._lane(number)
-        if lane.closed:
-            raise InputError(f"lane {number} is closed and takes no more rows; open another.")
-        self._check(more)
-        return lane.admit(more)
-
+    @torch.inference_mode()
     def cancel(self, lane: int, rows: Iterable[int]) -> None:
-        """These rows are forgotten and give no result; others take their places in the next step.
+        """These rows are broken off and give no result; rows that wait begin in the next step.
 
         Rows that have left, and lanes that are gone, are no error: who cancels may be late.
         """
         if lane not in self.lanes and 0 <= lane < self.opened:
             return
-        numbers, admitted = _whole_numbers(rows), self._lane(lane).scheduler.admitted
-        if unknown := [row for row in numbers if not 0 <= row < admitted]:
-            raise InputError(f"rows of lane {lane} are 0 to {admitted - 1}; {unknown[0]} is none of them.")
-        self._lane(lane).cancel(numbers)
+        live, numbers = self._lane(lane), set(whole_numbers(rows, "rows must be a list of their numbers"))
+        if unknown := numbers.difference(range(live.scheduler.admitted)):
+            most = live.scheduler.admitted - 1
+            raise InputError(f"rows of lane {lane} are 0 to {most}; {min(unknown)} is none of them.")
+        live.abort(dict.fromkeys(numbers & live.scheduler.in_flight.keys()), self.contexts)
+        live.scheduler.forget(numbers)
         self._forget()
 
     def close(self, lane: int) -> None:
@@ -143,7 +123,9 @@ class Batch:
 
     def _forget(self) -> None:
         """Closed lanes whose rows have all left go, and so does what the model has read, where nothing is live."""
-        self.lanes = {number: lane for number, lane in self.lanes.items() if not (lane.closed and lane.empty)}
+        for number, lane in list(self.lanes.items()):
+            if lane.closed and not (lane.scheduler.unfinished or lane.scheduler.finished):
+                del self.lanes[number]
         if not self.live:
             self.contexts.clear()
 
@@ -157,8 +139,8 @@ class Batch:
             self.open_blocks()
             live = [lane for lane in self.lanes.values() if lane.z is not None]
             proposals = self._each(live, self._propose)  # 1 sampling
-            verdicts = read_back(proposals)  #   the step's one read-back
-            steps = self._each(proposals, lambda lane: self._settle(lane, proposals[lane], verdicts[lane]))
+            facts = read_back(proposals)  #   the step's one read-back
+            steps = self._each(proposals, lambda lane: self._settle(lane, proposals[lane], facts[lane]))
             p = self.evaluate(steps)  # 2 evaluation: one forward for all candidates of all lanes
             events = self._each(steps, lambda lane: self._transition(lane, steps[lane], p.get(lane)))  # 3 transition
             self.steps += 1
@@ -167,18 +149,17 @@ class Batch:
                 observe(event)
         return list(events.values())
 
-    def _each(self, lanes: Iterable[LiveLane], verb: Callable[[LiveLane], Found | None]) -> dict[LiveLane, Found]:
+    def _each(self, lanes: Iterable[LiveLane], verb: Callable[[LiveLane], Output | None]) -> dict[LiveLane, Output]:
         """What a verb gives for each lane. Where it raises, the rows the lane has in flight end with that error."""
-        found = {}
+        outputs: dict[LiveLane, Output] = {}
         for lane in lanes:
             try:
-                result = verb(lane)
+                output = verb(lane)
             except Exception as error:
-                lane.abort(dict.fromkeys(lane.scheduler.in_flight, error), self.contexts.canvas)
-                continue
-            if result is not None:
-                found[lane] = result
-        return found
+                lane.abort(dict.fromkeys(lane.scheduler.in_flight, error), self.contexts)
+            else:
+                outputs |= {} if output is None else {lane: output}
+        return outputs
 
     def open_blocks(self) -> None:
         """Rows at a block's start: the model reads what lies outside it."""
@@ -191,41 +172,42 @@ class Batch:
         recipe = lane.recipe
         return propose(lane.z, recipe.sampler, recipe.schedule, self.model.mask_id, lane.eos_ids, lane.traits.erases)
 
-    def _settle(self, lane: LiveLane, proposal: Proposal, verdicts: Sequence[Verdict]) -> Step | None:
+    def _settle(self, lane: LiveLane, proposal: Proposal, facts: Sequence[CandidateFacts]) -> Step | None:
         """None where rows fail, whose logits are no distribution: the others propose the same again without them."""
-        if failed := lane.scheduler.judge(verdicts, self.model.vocab_size, f"lane {lane.number}"):
-            lane.abort(failed, self.contexts.canvas)
+        if failed := lane.scheduler.check(facts, self.model.vocab_size, f"lane {lane.number}"):
+            lane.abort(failed, self.contexts)
             return None
-        return settle(proposal, verdicts, lane.scheduler.live)
+        return settle(proposal, facts, lane.scheduler.live)
 
     def evaluate(self, steps: Mapping[LiveLane, Step]) -> dict[LiveLane, Marginals]:
         """What the model believes after each candidate, except after those that finish their block."""
-        going = {lane: step for lane, step in steps.items() if step.unfinished}
-        if not going:
+        parts = {lane: step.unfinished for lane, step in steps.items() if step.unfinished}
+        if not parts:
             return {}
-        drafts = [step.to_evaluate for step in going.values()]
+        drafts = [part.draft for part in parts.values()]
         tokens, masked, row = (together([getattr(d, name) for d in drafts]) for name in ("tokens", "masked", "row"))
-        max_per_row = max([max(step.unfinished_per_attempt.values()) for step in going.values()])
-        masks = [step.masks for step in going.values()]
+        max_per_row = max([max(part.per_attempt.values()) for part in parts.values()])
+        masks = [sum([candidate.left for candidate in part.facts]) for part in parts.values()]
         masked_columns = MaskedColumns(masked, sum(masks))
         logits = self.model.at_masks(tokens, masked_columns, self.contexts.context, row, max_per_row)
         check_logits(logits, [masked_columns.count, self.model.vocabulary.count])
         self.contexts.calls += 1
-        vocabularies = [(lane.vocabulary, count) for lane, count in zip(going, masks, strict=True)]
+        vocabularies = [(lane.vocabulary, count) for lane, count in zip(parts, masks, strict=True)]
         p = Marginals.at(masked_columns, *exclude_by_lane(logits, vocabularies))
-        counts = [len(step.unfinished) for step in going.values()]
-        return {lane: p[end - n : end] for lane, n, end in zip(going, counts, accumulate(counts), strict=True)}
+        counts = [len(part.facts) for part in parts.values()]
+        return {lane: p[end - n : end] for lane, n, end in zip(parts, counts, accumulate(counts), strict=True)}
 
     def _transition(self, lane: LiveLane, step: Step, p: Marginals | None) -> StepEvent:
         """Keep the best candidates of each attempt; hypotheses that have finished their block are parked."""
         scheduler, rows = lane.scheduler, lane.scheduler.live
         worth = score(step, lane.recipe.sampler, p)
         z, live, kept = survivors(step, worth, p, lane.traits)
-        ended = lane.finished_blocks(step, self.contexts.canvas, self.contexts.context) if step.finishing else None
+        ended = lane.finished_blocks(step.finishing, self.contexts) if step.finishing else None
         # What a sampler or a caller's function can break has been done: from here on the lane changes.
-        scheduler.count([(a, a.columns[1] * count) for a, count in step.unfinished_per_attempt.items()])
+        if step.unfinished:
+            scheduler.count([(a, a.columns[1] * count) for a, count in step.unfinished.per_attempt.items()])
         scheduler.advance(step.left, live)
-        lane.z = lane.with_places(z, live) if z and lane.traits.beam > 1 else z
+        lane.z = lane.with_beam_seeds(z, live) if z and lane.traits.beam > 1 else z
         if ended:
             lane.end_blocks(*ended)
             lane.fill()
@@ -239,8 +221,8 @@ class Batch:
             score=worth,
             cost=step.draft.cost,
             kept=kept,
-            done=scheduler.done,
-            total=scheduler.masks,
+            done=scheduler.masks_done,
+            total=scheduler.masks_admitted,
         )
         if self.trace:
             record = event.record()
@@ -249,14 +231,14 @@ class Batch:
         return event
 
     @torch.inference_mode()
-    def leave(self) -> list[Left]:
+    def leave(self) -> list[RowResult]:
         """The rows that have finished, or failed. They are forgotten here."""
         left = []
         for lane in self.lanes.values():
             finished, lane.scheduler.finished = lane.scheduler.finished, []
             for request in finished:
                 result = self._result(lane, [request], request.recipe, request.row)
-                left.append(Left(lane.number, request.row, result, request.error))
+                left.append(RowResult(lane.number, request.row, result, request.error))
         self._forget()
         return left
 
@@ -267,7 +249,7 @@ class Batch:
     def break_off(self) -> None:
         """What is in flight counts as finished, as far as it got."""
         for lane in self.lanes.values():
-            lane.abort(dict.fromkeys(lane.scheduler.in_flight), self.contexts.canvas)
+            lane.abort(dict.fromkeys(lane.scheduler.in_flight), self.contexts)
 
     @torch.inference_mode()
     def results(self) -> list[Result]:
@@ -284,11 +266,4 @@ class Batch:
     @torch.inference_mode()
     def snapshot(self) -> list[View]:
         """Every row in flight as it stands. Reads back once, all rows together."""
-        return views(self.lanes.values(), self.contexts.canvas)
-
-
-def _whole_numbers(rows: Iterable[int]) -> set[int]:
-    try:
-        return {operator.index(row) for row in rows}
-    except TypeError:
-        raise InputError(f"rows must be a list of their numbers; got {rows!r:.80}.") from None
+        return views([(number, one) for number, lane in self.lanes.items() for one in lane.hypotheses(self.contexts)])

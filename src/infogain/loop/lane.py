@@ -1,32 +1,53 @@
-"""A lane: rows that are decoded with one recipe. Lanes share the model's forwards and nothing else.
+"""What is asked for, and how far each row of it has come: a Lane, its Requests, their Attempts.
 
-A row's hypotheses compete for its places; independent copies of a row (best-of-N) are attempts of their own. Attempts
-move through their blocks at their own pace, and a row that waits takes the place of one that has finished.
+A lane is rows that are decoded with one recipe; lanes share the model's forwards and nothing else. A row's hypotheses
+compete with each other; independent copies of a row (best-of-N) are attempts of their own. Attempts move through their
+blocks at their own pace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from infogain.algorithm import noise
-from infogain.algorithm.canvas import Canvas
-from infogain.algorithm.vocabulary import Vocabulary
+from infogain.algorithm.canvas import Canvas, split_blocks, whole_numbers
 from infogain.capacity import check_candidates
-from infogain.errors import InputError
+from infogain.device import upload
+from infogain.errors import ContextError, InputError
+from infogain.loop.trace import TraceStep
+from infogain.models.denoiser import Denoiser
 from infogain.recipe import Recipe
+from infogain.samplers.base import Words
 
 
 @dataclass(frozen=True)
 class Lane:
+    """Rows to decode, and the recipe to decode them with."""
+
     canvas: Canvas
     recipe: Recipe
     seeds: Sequence[int] | None = None  # of each row; unset: derived from the recipe's seed
     stop: Callable[[int, list[int]], bool] | None = None  # (row, what it wrote so far): end here? Asked at block ends
-    at_once: int | None = None  # rows in flight, the longest first; the others wait for a place. Unset: all
+    max_in_flight: int | None = None  # rows that are decoded at a time, the longest first. Unset: all
+
+    def __post_init__(self) -> None:
+        """Refuse what no model could decode."""
+        if not isinstance(self.canvas, Canvas) or not isinstance(self.recipe, Recipe):
+            raise InputError(
+                f"decoding takes lanes of a Canvas and a Recipe; got {self.canvas!r:.40} and {self.recipe!r:.40}. "
+                'Make them with Canvas.from_prompts or Canvas.infill, and Recipe("info-gain").'
+            )
+        if self.seeds is not None and len(self.row_seeds) != self.rows:
+            raise InputError(f"seeds must be one per row ({self.rows}); got {len(self.row_seeds)}.")
+        if self.max_in_flight is not None and (not isinstance(self.max_in_flight, int) or self.max_in_flight < 1):
+            raise InputError(f"max_in_flight must be a whole number of at least 1, or unset; got {self.max_in_flight}.")
 
     @property
     def rows(self) -> int:
@@ -34,31 +55,144 @@ class Lane:
 
     @cached_property
     def row_seeds(self) -> list[int]:
-        return noise.row_seeds(self.recipe.seed, self.rows) if self.seeds is None else list(self.seeds)
-
-    def fitted(self, attention_block: int | None) -> Lane:
-        """A lane whose block is a number: what the recipe leaves open is the model's own width, or 0 for one block."""
-        return replace(self, recipe=replace(self.recipe, block=self.recipe.block or attention_block or 0))
+        if self.seeds is None:
+            return noise.row_seeds(self.recipe.seed, self.rows)
+        return whole_numbers(self.seeds, "seeds must be a list of whole numbers of 64 bits, one per row")
 
     def decodes_like(self, other: Lane) -> bool:
         """Whether rows of both can share a lane: all is equal but the rows and their seeds."""
         ours, theirs = (replace(lane.recipe, seed=0) for lane in (self, other))
-        return ours == theirs and self.stop == other.stop and self.at_once == other.at_once
+        return ours == theirs and self.stop == other.stop and self.max_in_flight == other.max_in_flight
 
-    def check(self, vocabulary: Vocabulary, block_causal: bool) -> None:
-        """Refuse what cannot be decoded, before any work is done."""
-        self.canvas.check(vocabulary)
-        self.recipe.check(vocabulary, block_causal, stops=self.stop is not None)
-        if len(self.row_seeds) != self.rows:
-            raise InputError(f"seeds must be one per row ({self.rows}); got {len(self.row_seeds)}.")
-        if not all(isinstance(seed, int) and -(2**63) <= seed < 2**63 for seed in self.row_seeds):
-            raise InputError(f"seeds must be whole numbers of 64 bits; got {self.row_seeds!r:.80}.")
-        if self.at_once is not None and (not isinstance(self.at_once, int) or self.at_once < 1):
-            raise InputError(f"at_once must be a whole number of at least 1, or unset; got {self.at_once!r}.")
-
-    def check_memory(self, words: int, device: torch.device) -> None:
-        """Refuse more candidates than can be listed; `words`: how many numbers the logits of a column are."""
+    def fitted(self, model: Denoiser, tokenizer: Words | None) -> Lane:
+        """This lane as the model decodes it, its block a number; refuses what the model or memory does not allow."""
+        self.canvas.check(model.vocabulary)
+        self.recipe.check(model.vocabulary, model.attention_block is not None, stops=self.stop is not None)
+        longest, most = int(self.canvas.length.max()), model.context
+        if most is not None and longest > most:
+            raise ContextError(f"rows must fit the model's context of {most} columns; one has {longest}. Shorten it.")
+        if tokenizer is not None:
+            self.recipe.sampler.check_tokenizer(tokenizer)
         traits, columns = self.recipe.sampler.traits, self.canvas.tokens.shape[1]
-        rows = min(self.at_once or self.rows, self.rows)
-        written = rows * min(self.recipe.block or columns, columns)
-        check_candidates(rows, written, words, (traits.candidates * traits.copies, traits.beam), device)
+        block = self.recipe.block or model.attention_block or 0  # unset: the model's own, or 0 for one block
+        rows = min(self.max_in_flight or self.rows, self.rows)
+        written, counts = rows * min(block or columns, columns), (traits.candidates * traits.copies, traits.beam)
+        check_candidates(rows, written, model.vocabulary.count, counts, model.device)
+        return replace(self, recipe=replace(self.recipe, block=block))
+
+
+class Block(NamedTuple):
+    start: int
+    masks: int
+    steps_allotted: int  # by the schedule
+
+
+@dataclass(eq=False)
+class Request:
+    """One row that somebody asked for, with all its attempts."""
+
+    row: int  # its number in the lane
+    canvas: Canvas  # [1] as it came, on the host
+    seed: int
+    recipe: Recipe
+    length: int
+    attempts: list[Attempt] = field(default_factory=list)  # those that are not finished
+    forwards: int = 0
+    token_forwards: int = 0
+    finished: list[Parked] = field(default_factory=list)  # hypotheses that have left, one each
+    records: list[TraceStep] = field(default_factory=list)  # of its steps, where they are traced
+    error: Exception | None = None  # why it was not decoded to its end
+
+    @property
+    def masks_left(self) -> int:
+        """Masks that are still to be filled, in all attempts."""
+        return sum(attempt.left + sum(block.masks for block in attempt.later_blocks) for attempt in self.attempts)
+
+
+@dataclass(eq=False)
+class Attempt:
+    """One independent decode of a request; its hypotheses compete. All of it is known without asking the device."""
+
+    number: int  # among all attempts of the lane
+    copy: int  # among those of its request
+    request: Request
+    seed: int
+    width: int  # of its blocks
+    later_blocks: deque[Block]
+    block: Block = Block(0, 0, 0)  # the present one
+    left: int = 0  # masks of the present block
+    steps_here: int = 0  # steps taken in the present block
+    steps_taken: int = 0  # in all blocks
+    previous_start: int = 0  # where the block before began
+    opened: int = 0  # blocks since the row was last read as a whole, the present one included
+    columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
+    context: list[int] = field(default_factory=list)  # rows of the context that its hypotheses stand on
+
+    def next_block(self) -> None:
+        self.previous_start = self.block.start
+        self.block = self.later_blocks.popleft()
+        self.left, self.steps_here = self.block.masks, 0
+        self.opened += 1
+
+    def skip_later_blocks(self) -> int:
+        """The text ends in the present block, so those right of it are skipped. Returns how many masks they hold."""
+        skipped = [block for block in self.later_blocks if block.start > self.block.start]
+        self.later_blocks = deque(block for block in self.later_blocks if block.start < self.block.start)
+        return sum(block.masks for block in skipped)
+
+
+@dataclass(frozen=True, eq=False)
+class Parked:
+    """Hypotheses between two blocks, or after their last."""
+
+    canvas: Canvas  # [H]
+    attempts: list[Attempt]  # of each hypothesis
+    cost: Tensor  # [H]
+    row: Tensor | None = None  # [H] the context row of the block each has finished
+    context: Any = None  # whose row that is; a failed opening may leave the batch with another
+    group: int | None = None  # see `Scheduler.append_group`
+    complete: bool = True  # False: decoding broke off before the text was whole
+
+    def of_rows(self, rows: Collection[int], inside: bool = True) -> list[int]:
+        """The hypotheses of these rows or, not `inside`, of all others."""
+        return [h for h, attempt in enumerate(self.attempts) if (attempt.request.row in rows) == inside]
+
+    def take(self, hypotheses: Sequence[int]) -> Parked:
+        if len(hypotheses) == len(self.attempts):
+            return self
+        index = upload(hypotheses, self.cost.device)
+        row = None if self.row is None else self.row[index]
+        attempts = [self.attempts[h] for h in hypotheses]
+        return replace(self, canvas=self.canvas.take(index), attempts=attempts, cost=self.cost[index], row=row)
+
+    def hand_over(self, complete: bool = True) -> None:
+        """These hypotheses are finished, or set aside where decoding breaks off: each goes to its request."""
+        for h, attempt in enumerate(self.attempts):
+            one = slice(h, h + 1)
+            parked = Parked(self.canvas.take(one), [attempt], self.cost[one], complete=complete)
+            attempt.request.finished.append(parked)
+
+
+def make_requests(recipe: Recipe, canvas: Canvas, seeds: Sequence[int], first: int, aligned: bool) -> list[Request]:
+    """A request for each row, numbered from `first`, with an attempt for each copy that the sampler asks for."""
+    copies = torch.arange(recipe.sampler.traits.copies)
+    forked = noise.fork(torch.tensor(seeds)[:, None], noise.COPY, copies).tolist()  # [P, copies]
+    masked, requests = canvas.masked, []
+    for i, (seed, own, length) in enumerate(zip(seeds, forked, canvas.length.tolist(), strict=True)):
+        request = Request(first + i, canvas.take(slice(i, i + 1)), seed, recipe, length)
+        width, masks = split_blocks(masked[i, :length].tolist(), recipe.block or 0, aligned)
+        steps = recipe.schedule.allot(list(masks.values()))
+        blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
+        for copy, fork in enumerate(own):
+            ordered = deque(_ordered(blocks, recipe.order, fork))
+            request.attempts.append(Attempt(request.row * len(own) + copy, copy, request, fork, width, ordered))
+        requests.append(request)
+    return requests
+
+
+def _ordered(blocks: list[Block], order: str, seed: int) -> list[Block]:
+    if order == "sequence":
+        return blocks
+    starts = torch.tensor([block.start for block in blocks], dtype=torch.int64)
+    shuffled = noise.uniform(torch.tensor(seed), noise.ORDER, starts).argsort()
+    return [blocks[i] for i in shuffled.tolist()]

@@ -1,24 +1,25 @@
-"""A lane while it is decoded: the state of its live hypotheses, and those that are between two blocks."""
+"""What is being decoded: the tensors of each lane, and the rows of the model's context that their blocks stand on."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
-from typing import Any, NamedTuple
+from itertools import compress, groupby, takewhile
+from typing import Any
 
 import torch
 
 from infogain.algorithm import noise
 from infogain.algorithm.canvas import Canvas
-from infogain.algorithm.marginals import Marginals
+from infogain.algorithm.marginals import Marginals, exclude_by_lane
 from infogain.algorithm.state import LINES, Draft, State
 from infogain.device import counting, upload
-from infogain.loop.lane import Lane
-from infogain.loop.request import Attempt, Parked, Request, make_requests
+from infogain.errors import ContractError
+from infogain.loop.lane import Attempt, Lane, Parked, make_requests
 from infogain.loop.scheduler import Scheduler
-from infogain.loop.step import Step
-from infogain.models.denoiser import Denoiser
+from infogain.loop.step import Part
+from infogain.models.denoiser import Denoiser, Past, check_logits
 
 
 class LiveLane:
@@ -31,7 +32,7 @@ class LiveLane:
         self.aligned = model.attention_block is not None
         self.eos_ids = upload(recipe.eos_ids, self.device) if recipe.eos_ids else None
         self.vocabulary = model.vocabulary.allowing(recipe.eos_ids)
-        self.scheduler = Scheduler(lane.at_once, self.traits.copies, None if self.aligned else model.refresh)
+        self.scheduler = Scheduler(lane.max_in_flight, self.traits, None if self.aligned else model.refresh)
         self.closed = False
         self.rows_changed = True  # rows have come or gone since blocks were last opened
         self.z: State | None = None
@@ -39,21 +40,8 @@ class LiveLane:
         self.admit(lane)
 
     @property
-    def empty(self) -> bool:
-        """Whether all its rows have left."""
-        return not (self.scheduler.in_flight or self.scheduler.waiting or self.scheduler.finished)
-
-    @property
-    def waits_for_others(self) -> bool:
-        """Whether rows between blocks are held back, to open theirs together with others."""
-        return self.scheduler.waits_for_others(self._between_blocks())
-
-    @property
-    def widest(self) -> int:
-        """Columns of the widest block, of live hypotheses and of those that are to open one."""
-        return max((attempt.width for attempt in (*self.scheduler.live, *self._between_blocks())), default=0)
-
-    def _between_blocks(self) -> list[Attempt]:
+    def parked_attempts(self) -> list[Attempt]:
+        """Whose each hypothesis between two blocks is."""
         return [attempt for parked in self.parked for attempt in parked.attempts]
 
     def admit(self, more: Lane) -> range:
@@ -64,7 +52,7 @@ class LiveLane:
         return rows
 
     def fill(self) -> None:
-        """Rows that wait take the places that are free; one without masks leaves its own at once."""
+        """Rows that wait begin, as many as may; one without masks has finished at once."""
         while arriving := self.scheduler.arrive():
             attempts = [attempt for request in arriving for attempt in request.attempts]
             rows = Canvas.join(*(attempt.request.canvas for attempt in attempts)).to(self.device)
@@ -74,22 +62,14 @@ class LiveLane:
     def end_blocks(self, parked: Parked, stopped: list[bool]) -> None:
         """Those with more to write wait to open their next block, the others are finished."""
         self.rows_changed = True
-        more = self.scheduler.end_blocks(parked.attempts, stopped, self.traits.beam > 1)
-        if done := sorted(set(range(len(parked.attempts))) - set(more)):
+        groups = defaultdict[int | None, list[int]](list)
+        for h in self.scheduler.end_blocks(parked.attempts, stopped):
+            groups[self.scheduler.append_group(parked.attempts[h])].append(h)
+        if done := sorted(set(range(len(parked.attempts))).difference(*groups.values())):
             parked.take(done).hand_over()
-        if more:
-            self.parked.append(parked.take(more))
-
-    def openings(self) -> list[tuple[int | None, Parked]]:
-        """What is parked, by the way its rows are read; None: as a whole."""
-        parts = []
-        for parked in self.parked:
-            ways = [None if parked.row is None else self.scheduler.way_to_open(attempt) for attempt in parked.attempts]
-            for way in dict.fromkeys(ways):
-                part = parked.take([h for h, other in enumerate(ways) if other == way])
-                parts.append((way, replace(part, row=None, context=None) if way is None else part))
-        self.parked = [parked for _, parked in parts]
-        return parts
+        for group, members in groups.items():
+            part = replace(parked.take(members), group=group)
+            self.parked.append(replace(part, row=None, context=None) if group is None else part)
 
     def open(self, parked: Parked, p: Marginals, first_row: int) -> None:
         """The model has read these rows: they join the live state, on context rows from `first_row` on."""
@@ -101,27 +81,24 @@ class LiveLane:
         # another row's block may be wider; the columns past our own wait for our next block
         masked &= counting(tokens.shape[1], self.device) < width[:, None]
         draft = Draft(table, parked.cost, tokens, masked, torch.full_like(tokens, -1))
-        z = self.with_places(draft.seen(p, before=(p,) * self.traits.memory), attempts)
+        z = self.with_beam_seeds(draft.seen(p, before=(p,) * self.traits.memory), attempts)
         self.z = self.z.join(z) if self.z else z
         self.parked.remove(parked)
 
-    def with_places(self, z: State, attempts: Sequence[Attempt]) -> State:
-        """Every place of an attempt has a noise stream of its own; its first place has the attempt's."""
+    def with_beam_seeds(self, z: State, attempts: Sequence[Attempt]) -> State:
+        """Every hypothesis of a beam draws noise of its own; the first of them draws the attempt's."""
         if self.traits.beam == 1:
             return z
-        place = [i for _, same in groupby(attempts) for i, _ in enumerate(same)]
-        seed, at = upload([[attempt.seed for attempt in attempts], place], self.device)
-        return z.with_line("seed", noise.fork(seed, noise.PLACE, at))
+        number = [i for _, same in groupby(attempts) for i, _ in enumerate(same)]
+        seed, branch = upload([[attempt.seed for attempt in attempts], number], self.device)
+        return z.with_line("seed", noise.fork(seed, noise.PLACE, branch))
 
     def fit(self, canvas: Canvas | None, width: int) -> None:
         """Blocks of another width: a row with a wider one has come, or the widest has left."""
         if self.z is None or canvas is None or self.z.tokens.shape[1] == width:
             return
-        tokens = self.z.tokens[:, :width]
-        if tokens.shape[1] < width:
-            wider, _ = canvas.take(self.z.row).view(self.z.start, width)
-            tokens = torch.cat([tokens, wider[:, tokens.shape[1] :]], 1)
-        self.z = self.z.fit(tokens)
+        shown, _ = canvas.take(self.z.row).view(self.z.start, width)
+        self.z = self.z.fit(torch.cat([self.z.tokens[:, :width], shown[:, self.z.tokens.shape[1] :]], 1))
 
     def renumber(self, moved: Mapping[int, int]) -> None:
         """The context's rows have other numbers now."""
@@ -130,85 +107,145 @@ class LiveLane:
             number = upload([moved.get(row, 0) for row in range(max(moved) + 1)], self.device)
             self.z = self.z.with_line("row", number[self.z.row])
 
-    def finished_blocks(self, step: Step, canvas: Canvas | None, context: Any) -> tuple[Parked, list[bool]]:
-        """The hypotheses that finish their block, and which of them end their text."""
-        assert canvas is not None
-        ends = step.draft.draft(step.finishing_index)
-        rows = canvas.take(ends.row).write(ends.start, ends.tokens, ends.revealed)
-        attempts = [step.attempts[m] for m in step.finishing]
-        stopped = [step.verdicts[m].ends > 0 for m in step.finishing]
+    def finished_blocks(self, part: Part, contexts: Contexts) -> tuple[Parked, list[bool]]:
+        """The hypotheses that finish their block, and which of them end their text.
+
+        An EOS ends it, or the lane's `stop`: where there is one, the rows are read back for it.
+        """
+        rows, stopped = contexts.written(part.draft), [candidate.eos > 0 for candidate in part.facts]
         if self.lane.stop:
-            stopped = self._asked(rows, attempts, stopped)
-        return Parked(rows, attempts, ends.cost, ends.row, context), stopped
+            for h, row in enumerate(rows.tokens.tolist()):
+                request = part.attempts[h].request
+                written = takewhile(rows.mask_id.__ne__, compress(row, request.canvas.masked[0].tolist()))
+                stopped[h] = stopped[h] or self.lane.stop(request.row, list(written))
+        return Parked(rows, part.attempts, part.draft.cost, part.draft.row, contexts.context), stopped
 
-    def _asked(self, canvas: Canvas, attempts: list[Attempt], stopped: list[bool]) -> list[bool]:
-        """Which texts end, by an EOS or because the lane says that what was written ends it. Reads the rows back."""
-        assert self.lane.stop is not None
-        ends = []
-        for was, attempt, row in zip(stopped, attempts, canvas.tokens.tolist(), strict=True):
-            holes = attempt.request.canvas.masked[0].tolist()
-            written = [token for token, new in zip(row, holes, strict=False) if new]
-            end = written.index(canvas.mask_id) if canvas.mask_id in written else len(written)
-            ends.append(was or self.lane.stop(attempt.request.row, written[:end]))
-        return ends
-
-    def in_flight(self, canvas: Canvas | None) -> list[Parked]:
+    def unfinished(self, contexts: Contexts) -> list[Parked]:
         """Every hypothesis that is not finished, as it stands now."""
-        if self.z is None or canvas is None:
-            return self.parked
-        now = canvas.take(self.z.row).write(self.z.start, self.z.tokens, self.z.revealed)
-        return [Parked(now, self.scheduler.live, self.z.cost), *self.parked]
+        z = self.z
+        return [*([Parked(contexts.written(z), self.scheduler.live, z.cost)] if z else []), *self.parked]
 
-    def hypotheses(self, canvas: Canvas | None) -> list[tuple[Parked, list[Request]]]:
-        """Every hypothesis of rows in flight and whose each is, those that have finished before the row has too."""
-        found = [(parked, [attempt.request for attempt in parked.attempts]) for parked in self.in_flight(canvas)]
-        return found + [(one, [r]) for r in self.scheduler.in_flight.values() for one in r.finished]
+    def hypotheses(self, contexts: Contexts) -> list[Parked]:
+        """Every hypothesis of rows in flight, also those that have finished before their row has."""
+        requests = self.scheduler.in_flight.values()
+        return [*self.unfinished(contexts), *(one for request in requests for one in request.finished)]
 
-    def abort(self, errors: Mapping[int, Exception | None], canvas: Canvas | None) -> None:
+    def abort(self, errors: Mapping[int, Exception | None], contexts: Contexts) -> None:
         """These rows in flight are finished as far as they got, each because of its error, if there is one."""
-        for parked in self.in_flight(canvas):
+        for parked in self.unfinished(contexts):
             parked.take(parked.of_rows(errors)).hand_over(complete=False)
-        self._drop(errors)
-        self.scheduler.abort(errors)
-
-    def cancel(self, rows: Collection[int]) -> None:
-        """These rows are forgotten."""
-        self._drop(rows)
-        self.scheduler.cancel(rows)
-
-    def _drop(self, rows: Collection[int]) -> None:
-        """The hypotheses of these rows are no longer decoded."""
         self.rows_changed = True
         live = self.scheduler.live
-        stay = [r for r, attempt in enumerate(live) if attempt.request.row not in rows]
+        stay = [r for r, attempt in enumerate(live) if attempt.request.row not in errors]
         if self.z is not None and len(stay) < len(live):
             self.z = self.z.take(upload(stay, self.device)) if stay else None
-            self.scheduler.live = [live[r] for r in stay]
-        parts = [parked.take(parked.of_rows(rows, False)) for parked in self.parked]
+        parts = [parked.take(parked.of_rows(errors, False)) for parked in self.parked]
         self.parked = [parked for parked in parts if parked.attempts]
+        self.scheduler.abort(errors, [live[r] for r in stay])
 
 
-class View(NamedTuple):
-    """A row in flight as it stands: of its hypotheses, that of least H̃."""
-
-    lane: int
-    row: int
-    tokens: list[int]  # the mask id where nothing is written yet
-    cost: float  # H̃ so far
+Openings = list[tuple[LiveLane, Parked]]
 
 
-def views(lanes: Iterable[LiveLane], canvas: Canvas | None) -> list[View]:
-    """Every row in flight of these lanes, read back once, all together."""
-    found = [(lane, *h) for lane in lanes for h in lane.hypotheses(canvas)]
-    if not found:
-        return []
-    tokens = Canvas.join(*(parked.canvas for _, parked, _ in found)).tokens
-    cost = torch.cat([parked.cost for _, parked, _ in found]).view(torch.int64)
-    table = torch.cat([cost[:, None], tokens], 1).cpu()
-    costs, rows = table[:, 0].contiguous().view(torch.float64).tolist(), table[:, 1:].tolist()
-    best: dict[tuple[int, int], View] = {}
-    owners = ((lane.number, request) for lane, _, requests in found for request in requests)
-    for (number, request), least, row in zip(owners, costs, rows, strict=True):
-        view = View(number, request.row, row[: request.length], least)
-        best[view[:2]] = min(best.get(view[:2], view), view, key=lambda one: one.cost)
-    return list(best.values())
+class Contexts:
+    """What lies outside each open block, as canvas and as the model has read it: row i of one is row i of the other.
+
+    Rows come when blocks open, and go when no live hypothesis stands on them any more.
+    """
+
+    def __init__(self, model: Denoiser) -> None:
+        self.model = model
+        self.width = 0  # of the widest block, of those that are open
+        self.canvas: Canvas | None = None  # [C, L]
+        self.context: Any = None  # of C rows
+        self.calls = 0  # of the model
+
+    def written(self, draft: Draft) -> Canvas:
+        """The whole rows of these hypotheses, with their blocks as they stand."""
+        assert self.canvas is not None
+        return self.canvas.take(draft.row).write(draft.start, draft.tokens, draft.revealed)
+
+    def clear(self) -> None:
+        """Nothing is decoded at present: hold no memory for it."""
+        self.canvas = self.context = None
+
+    def open_blocks(self, lanes: Sequence[LiveLane]) -> None:
+        """One prefill for all rows that are read as a whole, after an `append` for each group of the others.
+
+        Either all rows between blocks open theirs or, where every lane holds them back, none.
+        """
+        for lane in lanes:
+            lane.fill()
+        between = [lane for lane in lanes if lane.parked]
+        if between and all(lane.scheduler.waits_for_others(lane.parked_attempts) for lane in between):
+            return
+        # blocks are as wide as the widest of them; where a wider one opens, or the widest has left, all others fit
+        attempts = [attempt for lane in lanes for attempt in (*lane.scheduler.live, *lane.parked_attempts)]
+        self.width = max((attempt.width for attempt in attempts), default=0)
+        groups = defaultdict[int | None, Openings](list)
+        for lane in lanes:
+            lane.fit(self.canvas, self.width)
+            for parked in lane.parked:
+                groups[parked.group].append((lane, parked))
+        for group in sorted(groups, key=lambda group: group is None):
+            self._open(lanes, groups.pop(group), appends=group is not None)  # and what the opening holds is let go
+        for lane in lanes:
+            lane.rows_changed = False
+
+    def _past(self, opening: Openings) -> Past:
+        attempts = [attempt for _, parked in opening for attempt in parked.attempts]
+        row = [parked.row for _, parked in opening if parked.row is not None]
+        known = all(lane.traits.beam == 1 for lane, _ in opening)  # an attempt is one row of the context
+        host_rows = [attempt.context[0] for attempt in attempts] if known else None
+        return Past(opening[0][1].context, torch.cat(row), [attempt.previous_start for attempt in attempts], host_rows)
+
+    def _open(self, lanes: Sequence[LiveLane], opening: Openings, appends: bool) -> None:
+        """One forward opens these blocks: by `append`, or else by `prefill`."""
+        attempts = [attempt for _, parked in opening for attempt in parked.attempts]
+        canvas = Canvas.join(*(parked.canvas for _, parked in opening)).fit(max(a.request.length for a in attempts))
+        start = [attempt.block.start for attempt in attempts]
+        if appends:
+            context, logits = self.model.append(canvas, start, self.width, self._past(opening))
+            first_row = self._drop_unused_rows(lanes)
+        else:
+            first_row = self._drop_unused_rows(lanes)  # before there is more
+            end = [attempt.block.start + attempt.width for attempt in attempts]
+            context, logits = self.model.prefill(canvas, start, self.width, end)
+        if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
+            raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
+        check_logits(logits, [len(attempts), self.width, self.model.vocabulary.count])
+        self.calls += 1
+        vocabularies = [(lane.vocabulary, len(parked.attempts)) for lane, parked in opening]
+        p = Marginals.of(*exclude_by_lane(logits, vocabularies))
+        if first_row:
+            assert self.canvas is not None
+            self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
+        else:
+            self.context, self.canvas = context, canvas
+        for lane, parked in opening:
+            count = len(parked.attempts)
+            self._count(lane, parked.attempts, appends)
+            lane.open(parked, p[:count], first_row)
+            p, first_row = p[count:], first_row + count
+
+    def _count(self, lane: LiveLane, attempts: Sequence[Attempt], appends: bool) -> None:
+        """Note what each attempt's block takes to open, and then for each candidate."""
+        for attempt in attempts:
+            kept = attempt.previous_start if appends else None
+            attempt.columns = self.model.columns(attempt.request.length, attempt.block.start, attempt.width, kept)
+            attempt.opened = attempt.opened if appends else 1
+        lane.scheduler.count([(attempt, attempt.columns[0]) for attempt in attempts])
+
+    def _drop_unused_rows(self, lanes: Sequence[LiveLane]) -> int:
+        """Context rows that no live attempt stands on go; returns how many stay."""
+        stay = sorted({row for lane in lanes for attempt in lane.scheduler.live for row in attempt.context})
+        if not stay:
+            self.context = None
+            return 0
+        assert self.canvas is not None
+        if len(stay) < len(self.canvas.length):
+            index = upload(stay, self.model.device)
+            self.context, self.canvas = self.context.take(stay), self.canvas.take(index)
+            for lane in lanes:
+                lane.renumber({old: new for new, old in enumerate(stay)})
+        return len(stay)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from infogain.algorithm.canvas import PAD, Canvas
 from infogain.device import upload
-from infogain.loop.request import Parked, Request
+from infogain.loop.lane import Parked, Request
 from infogain.loop.trace import Trace
 from infogain.options import Plain
 from infogain.recipe import Recipe
@@ -70,13 +70,39 @@ class Result:
         Path(path).write_text(text, encoding="utf-8")
 
 
-class Left(NamedTuple):
+class RowResult(NamedTuple):
     """A row that has left: decoded to its end or, where there is an error, as far as it got."""
 
     lane: int
     row: int  # its number in the lane
     result: Result
     error: Exception | None
+
+
+class View(NamedTuple):
+    """A row in flight as it stands: of its hypotheses, that of least H̃."""
+
+    lane: int
+    row: int
+    tokens: list[int]  # the mask id where nothing is written yet
+    cost: float  # H̃ so far
+
+
+def views(hypotheses: Sequence[tuple[int, Parked]]) -> list[View]:
+    """Rows in flight, from the numbers of their lanes and all their hypotheses, which are read back together, once."""
+    if not hypotheses:
+        return []
+    owners = [(lane, attempt.request) for lane, parked in hypotheses for attempt in parked.attempts]
+    tokens = Canvas.join(*(parked.canvas for _, parked in hypotheses)).tokens
+    cost = torch.cat([parked.cost for _, parked in hypotheses]).view(torch.int64)
+    table = torch.cat([cost[:, None], tokens], 1).cpu()
+    costs = table[:, 0].contiguous().view(torch.float64)
+    found = zip(owners, table[:, 1:].tolist(), costs.tolist(), strict=True)
+    every = [View(lane, request.row, row[: request.length], cost) for (lane, request), row, cost in found]
+    best: dict[tuple[int, int], View] = {}
+    for view in sorted(every, key=lambda view: view.cost):
+        best.setdefault(view[:2], view)
+    return sorted(best.values())
 
 
 def collect(requests: Sequence[Request], recipe: Recipe, device: torch.device, calls: int, made_by: Plain) -> Result:
@@ -118,14 +144,14 @@ def collect(requests: Sequence[Request], recipe: Recipe, device: torch.device, c
 
 def traced(result: Result, requests: Sequence[Request], row: int | None = None) -> Result:
     """The result with the trace of its rows: of all, or of one, whose number in the lane is `row`."""
-    records = {record for request in requests for record in request.records}
+    records = {record.step: record for request in requests for record in request.records}
+    steps = [records[number] for number in sorted(records)]
     trace = Trace(
         recipe=result.recipe,
         mask_id=requests[0].canvas.mask_id,
         canvas=[row for request in requests for row in request.canvas.rows()],
         rows=result.rows(),
         provenance=result.provenance,
-        records=sorted(records, key=lambda record: record.step),
-        row=row,
+        steps=steps if row is None else [step.of_row(row, i) for i, step in enumerate(steps)],
     )
     return replace(result, trace=trace)

@@ -1,20 +1,21 @@
 """Which rows of a lane wait, which are in flight, and what the host knows of those: no tensor is touched here.
 
 The device holds a row of `z` for every live hypothesis. The host's copy of what it must know of them without asking
-(whose they are, how many masks are left, which context row they stand on) is `live` and the attempts in it, and it
-is kept true in this file alone.
+(whose they are, how many masks are left, which context row they stand on) is `live` and the attempts in it, and only
+this file changes it.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from infogain.errors import ContractError, NumericsError
-from infogain.loop.request import Attempt, Request
+from infogain.loop.lane import Attempt, Request
+from infogain.samplers.base import Traits
 
 STEPS_PER_MASK = 8  # a block that takes more is refused: a sampler that erases could go on for ever
 
@@ -32,7 +33,7 @@ PROMISES = {
 }
 
 
-class Verdict(NamedTuple):
+class CandidateFacts(NamedTuple):
     """All that the host learns of a candidate."""
 
     cost: float  # H̃ after it; NaN too where the score that led to its parent was
@@ -40,13 +41,13 @@ class Verdict(NamedTuple):
     parent: int
     commits: int  # columns that it writes
     erases: int  # columns that it masks again
-    masks: int  # that it writes as tokens, where it may not
+    forbidden: int  # mask tokens that it writes where it may not
     lowest: int  # token of its block; those that were given have been checked before
     highest: int
     left: int  # masks; none: it finishes its block
-    ends: int  # EOS tokens that were written in its block
+    eos: int  # EOS tokens that were written in its block
     row: int  # of the context
-    canvas: int  # a fingerprint of its block; 64 bits leave no room for accidents
+    fingerprint: int  # of its block; no two that differ share one, but for an accident in 64 bits
 
     def broken(self, before: int, words: int) -> str | None:
         """The first promise that it breaks, given the masks its block had before and the size of the vocabulary."""
@@ -54,52 +55,52 @@ class Verdict(NamedTuple):
             return "no_distribution"
         if self.commits - self.erases != before - self.left:
             return "outside"
-        if self.masks or self.lowest < 0 or self.highest >= words:
+        if self.forbidden or self.lowest < 0 or self.highest >= words:
             return "no_token"
         if math.isnan(self.cost):
             return "no_score"
         return None if self.commits or self.erases else "empty"
 
 
-def distinct(verdicts: Sequence[Verdict]) -> list[int]:
+def distinct(facts: Sequence[CandidateFacts]) -> list[int]:
     """One candidate per canvas: of those of an attempt that lead to the same one, the first of least H̃.
 
-    The last step of a block is not evaluated (all its candidates score alike), so there each
-    hypothesis keeps its first candidate only.
+    The last step of a block is not evaluated (all its candidates score alike), so there only the first candidate of
+    each hypothesis counts.
     """
     best: dict[tuple[int, int], int] = {}
     parent = -1
-    for m, verdict in enumerate(verdicts):
-        first, parent = verdict.parent != parent, verdict.parent
-        shown = verdict.row, verdict.canvas
-        if first or verdict.left:
-            other = best.setdefault(shown, m)
-            if verdict.cost < verdicts[other].cost:
-                best[shown] = m
+    for m, candidate in enumerate(facts):
+        first, parent = candidate.parent != parent, candidate.parent
+        canvas = candidate.row, candidate.fingerprint
+        if first or candidate.left:
+            other = best.setdefault(canvas, m)
+            if candidate.cost < facts[other].cost:
+                best[canvas] = m
     return sorted(best.values())
 
 
 class Scheduler:
-    """Rows are admitted at any time, arrive when there is a place for them, and leave when they are done.
+    """Rows are admitted at any time, begin when fewer than `max_in_flight` are decoded, and leave when they are done.
 
     Its loops are over what is in flight: rows that wait or have left cost a step nothing.
     """
 
-    def __init__(self, max_in_flight: int | None, copies: int, refresh: int | None) -> None:
+    def __init__(self, max_in_flight: int | None, traits: Traits, refresh: int | None) -> None:
         """`refresh`: blocks that are opened from one reading of a row; None: a block-causal model reads it once."""
-        self.max_in_flight, self.copies, self.refresh = max_in_flight, copies, refresh
+        self.max_in_flight, self.traits, self.refresh = max_in_flight, traits, refresh
         self.waiting: deque[Request] = deque()
         self.in_flight: dict[int, Request] = {}  # by row
         self.finished: list[Request] = []  # and not yet left
         self.live: list[Attempt] = []  # whose each row of z is
         self.admitted = 0
-        self.masks = 0  # of all that were admitted, in all their attempts
-        self.done = 0  # of those, filled, or skipped after an EOS
+        self.masks_admitted = 0  # in all attempts of all rows
+        self.masks_done = 0  # of those, filled, or skipped after an EOS
 
     @property
-    def live_attempts(self) -> list[Attempt]:
-        """The attempts that are live, each once."""
-        return list(dict.fromkeys(self.live))
+    def unfinished(self) -> bool:
+        """Whether there is anything left to decode."""
+        return bool(self.in_flight or self.waiting)
 
     def admit(self, requests: list[Request]) -> range:
         """Rows join behind those that wait already; among themselves the longest first, for they need most memory."""
@@ -108,11 +109,11 @@ class Scheduler:
             requests = sorted(requests, key=lambda request: -request.length)
         self.waiting += requests
         self.admitted += len(requests)
-        self.masks += sum(request.masks for request in requests)
+        self.masks_admitted += sum(request.masks_left for request in requests)
         return rows
 
     def arrive(self) -> list[Request]:
-        """Rows that wait take the places that are free."""
+        """Rows that wait and may begin now."""
         free = len(self.waiting) if self.max_in_flight is None else self.max_in_flight - len(self.in_flight)
         arriving = [self.waiting.popleft() for _ in range(min(free, len(self.waiting)))]
         self.in_flight |= {request.row: request for request in arriving}
@@ -123,24 +124,26 @@ class Scheduler:
 
         They wait two steps at most for each block that both will then open, as far as is known: rows of one lane
         that are in step mostly stay so, and every opening that is shared saves a forward, and more than its time.
-        Copies of a prompt never wait, for whether they meet decides how many forwards their row counts.
+        Copies of a row never wait, for whether they meet decides how many forwards their row counts.
         """
-        if not self.live or self.copies > 1:
+        if not self.live or self.traits.copies > 1:
             return False
         soonest = min(attempt.left for attempt in self.live)  # a step is one mask or more
-        ours = max(1 + len(attempt.blocks) for attempt in parked)
-        theirs = max(len(attempt.blocks) for attempt in self.live) + bool(self.waiting)  # whose next row takes a place
+        ours = max(1 + len(attempt.later_blocks) for attempt in parked)
+        theirs = max(len(attempt.later_blocks) for attempt in self.live) + bool(self.waiting)  # after whom one begins
         return soonest <= 2 * min(ours, theirs)
 
-    def way_to_open(self, attempt: Attempt) -> int | None:
-        """How a row that has finished a block opens the next one. None: it is read as a whole.
+    def append_group(self, attempt: Attempt) -> int | None:
+        """Hypotheses of one group open their next block in one `append`. None: the row is read as a whole.
 
-        Rows of one number open theirs together from what the model keeps. Where columns see what comes after them,
-        these are rows of equally wide blocks: beside a wide one, a narrow one would store over columns on its right.
+        Where columns see what comes after them, a group has equally wide blocks: beside a wide one, a narrow one would
+        store over columns on its right.
         """
+        if not attempt.context:
+            return None  # it has just begun
         if self.refresh is None:
             return 0
-        follows = attempt.now.start == attempt.previous_start + attempt.width
+        follows = attempt.block.start == attempt.previous_start + attempt.width
         return attempt.width if follows and attempt.opened <= self.refresh else None
 
     def enter(self, attempts: Sequence[Attempt], first_row: int) -> list[list[int]]:
@@ -149,29 +152,29 @@ class Scheduler:
             attempt.context = [first_row + h for h in same]
         self.live = [*self.live, *attempts]
         lines = [
-            (at, a.number, a.now.start, a.now.steps, a.now.masks, a.seed, 0, a.steps_taken, a.left)
+            (at, a.number, a.block.start, a.block.steps_allotted, a.block.masks, a.seed, 0, a.steps_taken, a.left)
             for at, a in enumerate(attempts, first_row)
         ]
         return [list(line) for line in zip(*lines, strict=True)]
 
     def renumber(self, moved: Mapping[int, int]) -> None:
         """The context's rows have other numbers now."""
-        for attempt in self.live_attempts:
+        for attempt in set(self.live):
             attempt.context = [moved[row] for row in attempt.context]
 
-    def judge(self, verdicts: Sequence[Verdict], words: int, where: str) -> dict[int, Exception]:
+    def check(self, facts: Sequence[CandidateFacts], words: int, where: str) -> dict[int, Exception]:
         """The rows whose logits are no distribution, each with its error; raises where a sampler breaks a promise."""
-        parents = [verdict.parent for verdict in verdicts]
+        parents = [candidate.parent for candidate in facts]
         if parents != sorted(parents) or set(parents) != set(range(len(self.live))):
             raise ContractError("every hypothesis must get candidates, in order; the sampler's parents are not so.")
         failed: dict[int, Exception] = {}
-        pace: dict[Attempt, int] = {}
-        for verdict in verdicts:
-            attempt = self.live[verdict.parent]
-            broken = verdict.broken(attempt.left, words)
-            if not broken and pace.setdefault(attempt, verdict.left) != verdict.left:
+        left: dict[Attempt, int] = {}
+        for candidate in facts:
+            attempt = self.live[candidate.parent]
+            broken = candidate.broken(attempt.left, words)
+            if not broken and left.setdefault(attempt, candidate.left) != candidate.left:
                 broken = "uneven"
-            if not broken and attempt.steps_here >= STEPS_PER_MASK * attempt.now.masks:
+            if not broken and attempt.steps_here >= STEPS_PER_MASK * attempt.block.masks:
                 broken = "endless"
             if broken == "no_distribution":
                 failed.setdefault(attempt.request.row, _error(NumericsError, broken, attempt, where))
@@ -179,63 +182,61 @@ class Scheduler:
                 raise _error(ContractError, broken, attempt, where)
         return failed
 
-    def count(self, ran: Iterable[tuple[Attempt, int]]) -> None:
+    def count(self, ran: Sequence[tuple[Attempt, int]]) -> None:
         """Note a forward: whose rows took part, and the columns they ran."""
-        requests = dict[Request, None]()
         for attempt, columns in ran:
             attempt.request.token_forwards += columns
-            requests[attempt.request] = None
-        for request in requests:
+        for request in {attempt.request for attempt, _ in ran}:
             request.forwards += 1
 
     def advance(self, left: Mapping[Attempt, int], live: list[Attempt]) -> None:
         """A step is taken: so many masks are left in each block, and these are whose the rows of z are now."""
         for attempt, masks in left.items():
-            self.done += attempt.left - masks
+            self.masks_done += attempt.left - masks
             attempt.left = masks
             attempt.steps_here += 1
             attempt.steps_taken += 1
         self.live = live
 
-    def end_blocks(self, attempts: Sequence[Attempt], stopped: Sequence[bool], beam: bool) -> list[int]:
+    def end_blocks(self, attempts: Sequence[Attempt], stopped: Sequence[bool]) -> list[int]:
         """Which of these hypotheses, all at a block's end, have another block to open; the others are finished.
 
         A text that is `stopped` skips what lies right of it, once all its attempt's hypotheses agree.
         """
         for attempt, same in groupby(range(len(attempts)), key=attempts.__getitem__):
             if all(stopped[h] for h in same):
-                self.done += attempt.stop()
-        more = [h for h, a in enumerate(attempts) if a.blocks and not (stopped[h] and beam)]
-        going = dict.fromkeys(attempts[h] for h in more)
-        for attempt in going:
+                self.masks_done += attempt.skip_later_blocks()
+        more = [h for h, a in enumerate(attempts) if a.later_blocks and not (stopped[h] and self.traits.beam > 1)]
+        continuing = dict.fromkeys(attempts[h] for h in more)
+        for attempt in continuing:
             attempt.next_block()
-        for attempt in sorted(set(attempts) - set(going), key=lambda attempt: attempt.number):
+        for attempt in sorted(set(attempts) - set(continuing), key=lambda attempt: attempt.number):
             attempt.request.attempts.remove(attempt)
             if not attempt.request.attempts:
                 self.finished.append(self.in_flight.pop(attempt.request.row))
         return more
 
-    def abort(self, errors: Mapping[int, Exception | None]) -> None:
-        """Rows in flight are finished before their time, each because of its error, if there is one."""
+    def abort(self, errors: Mapping[int, Exception | None], live: list[Attempt]) -> None:
+        """Rows in flight are finished before their time, each because of its error, if any; these are live still."""
+        self.live = live
         for row, error in errors.items():
             request = self.in_flight.pop(row)
-            self.masks -= request.masks
+            self.masks_admitted -= request.masks_left
             request.error = error
             request.attempts.clear()
             self.finished.append(request)
 
-    def cancel(self, rows: Collection[int]) -> None:
-        """These rows are forgotten, whether they wait, are in flight or have finished."""
-        self.masks -= sum(r.masks for r in (*self.in_flight.values(), *self.waiting) if r.row in rows)
-        self.in_flight = {row: request for row, request in self.in_flight.items() if row not in rows}
+    def forget(self, rows: Collection[int]) -> None:
+        """These rows, which wait or have finished, give no result."""
+        self.masks_admitted -= sum(request.masks_left for request in self.waiting if request.row in rows)
         self.waiting = deque(request for request in self.waiting if request.row not in rows)
         self.finished = [request for request in self.finished if request.row not in rows]
 
 
 def _error(kind: Callable[[str], Exception], promise: str, attempt: Attempt, where: str) -> Exception:
-    now = attempt.now
+    block = attempt.block
     return kind(
-        f"{PROMISES[promise]} ({where}, prompt {attempt.request.row}, block at column {now.start}, "
-        f"{now.masks - attempt.left} of its {now.masks} masks filled). "
+        f"{PROMISES[promise]} ({where}, row {attempt.request.row}, block at column {block.start}, "
+        f"{block.masks - attempt.left} of its {block.masks} masks filled). "
         "What was decoded so far is in the error's `partial`, or in what `Batch.leave` returns."
     )

@@ -1,7 +1,7 @@
 """One step of one lane, in tensors: propose → (read back) → settle → (one forward) → score → select.
 
-Each verb takes what the one before returned. The host reads a Verdict of every candidate back, once per step; what
-follows from it, the host works out.
+Each verb takes what the one before returned. The host reads the facts of every candidate back, once per step; what
+follows from them, the host works out.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate, islice
+from functools import cached_property, partial
+from itertools import islice
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from infogain.algorithm.marginals import Marginals
-from infogain.algorithm.objective import immediate_cost
+from infogain.algorithm.objective import immediate_cost, select
 from infogain.algorithm.schedule import Schedule
 from infogain.algorithm.state import ALL, Candidates, Draft, Index, State, check_form, index_of
-from infogain.device import constant, counting, together, upload
+from infogain.device import constant, together
 from infogain.errors import ContractError
-from infogain.loop.request import Attempt
-from infogain.loop.scheduler import Verdict, distinct
-from infogain.loop.trace import StepRecord
+from infogain.loop.lane import Attempt
+from infogain.loop.scheduler import CandidateFacts, distinct
+from infogain.loop.trace import TraceStep, read_rows
 from infogain.samplers import Sampler, Traits
 
 Key = TypeVar("Key")
-FLOATS = 2  # a Verdict's first numbers; the others are whole
+FLOATS = 2  # the first numbers of CandidateFacts; the others are whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Proposal:
     z: State
     a: Candidates  # [M]
     draft: Draft  # [M] the canvases they lead to
-    unread: Tensor  # [M, numbers] a Verdict each, on the device; of its floats the bits
+    unread: Tensor  # [M, numbers] CandidateFacts on the device; of floats the bits
 
 
 def propose(
@@ -60,25 +60,41 @@ def propose(
         "commits": writes.chosen.sum(-1),
         "erases": masks.sum(-1) if erases else none,
         # what was given, or is masked, cannot be erased
-        "masks": (masks & (z.revealed[a.parent] < 0) if erases else masks).sum(-1),
+        "forbidden": (masks & (z.revealed[a.parent] < 0) if erases else masks).sum(-1),
         "lowest": lowest,
         "highest": highest,
         "left": draft.left,
-        "ends": none if eos_ids is None else draft.count_written(eos_ids),
+        "eos": none if eos_ids is None else draft.count_written(eos_ids),
         "row": draft.row,
-        "canvas": draft.fingerprint(),
+        "fingerprint": draft.fingerprint(),
     }
-    return Proposal(z, replace(a, cost=cost), draft, torch.stack([numbers[name] for name in Verdict._fields]).T)
+    unread = torch.stack([numbers[name] for name in CandidateFacts._fields]).T
+    return Proposal(z, replace(a, cost=cost), draft, unread)
 
 
-def read_back(proposals: Mapping[Key, Proposal]) -> dict[Key, list[Verdict]]:
+def read_back(proposals: Mapping[Key, Proposal]) -> dict[Key, list[CandidateFacts]]:
     """The step's one read-back to the host: a few numbers per candidate of every lane."""
     if not proposals:
         return {}
     table = together([proposal.unread for proposal in proposals.values()]).cpu().T
     floats, whole = table[:FLOATS].view(torch.float64).tolist(), table[FLOATS:].tolist()
-    verdicts = iter([Verdict(*numbers) for numbers in zip(*floats, *whole, strict=True)])
-    return {lane: list(islice(verdicts, len(proposal.unread))) for lane, proposal in proposals.items()}
+    facts = iter([CandidateFacts(*numbers) for numbers in zip(*floats, *whole, strict=True)])
+    return {lane: list(islice(facts, len(proposal.unread))) for lane, proposal in proposals.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Those candidates of a step that leave masks in their block and are evaluated, or those that finish it."""
+
+    index: Index  # among all
+    draft: Draft
+    facts: list[CandidateFacts]
+    attempts: list[Attempt]  # whose each candidate is
+
+    @cached_property
+    def per_attempt(self) -> Counter[Attempt]:
+        """How many candidates each attempt has, in their order."""
+        return Counter(self.attempts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,53 +104,26 @@ class Step:
     z: State
     a: Candidates  # [M]
     draft: Draft  # [M]
-    verdicts: list[Verdict]  # [M]
-    attempts: list[Attempt]  # [M] whose each candidate is
-
-    @cached_property
-    def unfinished(self) -> list[int]:
-        """Candidates that leave masks in their block: those that are evaluated."""
-        return [m for m, verdict in enumerate(self.verdicts) if verdict.left]
-
-    @cached_property
-    def finishing(self) -> list[int]:
-        return [m for m, verdict in enumerate(self.verdicts) if not verdict.left]
-
-    @cached_property
-    def unfinished_per_attempt(self) -> Counter[Attempt]:
-        """How many candidates each attempt has evaluated, in their order."""
-        return Counter([self.attempts[m] for m in self.unfinished])
-
-    @property
-    def masks(self) -> int:
-        """What the model is asked for: the masks that all unfinished candidates leave."""
-        return sum([verdict.left for verdict in self.verdicts])
-
-    @property
-    def left(self) -> dict[Attempt, int]:
-        """Masks that each attempt has left after this step, whichever candidate it takes."""
-        return {attempt: verdict.left for attempt, verdict in zip(self.attempts, self.verdicts, strict=True)}
-
-    @cached_property
-    def unfinished_index(self) -> Index:
-        return index_of(self.unfinished, len(self.verdicts), self.draft.cost.device)
-
-    @cached_property
-    def finishing_index(self) -> Index:
-        return index_of(self.finishing, len(self.verdicts), self.draft.cost.device)
-
-    @cached_property
-    def to_evaluate(self) -> Draft:
-        """The canvases that the model is to look at."""
-        return self.draft.draft(self.unfinished_index)
+    left: dict[Attempt, int]  # masks after the step, whichever candidate the attempt takes
+    unfinished: Part | None
+    finishing: Part | None
 
 
-def settle(proposal: Proposal, verdicts: Sequence[Verdict], live: Sequence[Attempt]) -> Step:
-    """Keep one candidate for each canvas. `live` says whose each hypothesis is."""
-    kept = distinct(verdicts)
-    index, verdicts = index_of(kept, len(verdicts), proposal.unread.device), [verdicts[m] for m in kept]
-    attempts = [live[verdict.parent] for verdict in verdicts]
-    return Step(proposal.z, proposal.a[index], proposal.draft.draft(index), verdicts, attempts)
+def settle(proposal: Proposal, facts: Sequence[CandidateFacts], live: Sequence[Attempt]) -> Step:
+    """Leave one candidate for each canvas. `live` says whose each hypothesis is."""
+    chosen = distinct(facts)
+    index, facts = index_of(chosen, len(facts), proposal.unread.device), [facts[m] for m in chosen]
+    draft, left = proposal.draft.draft(index), {live[candidate.parent]: candidate.left for candidate in facts}
+    unfinished, finishing = (_part(draft, facts, live, finishes) for finishes in (False, True))
+    return Step(proposal.z, proposal.a[index], draft, left, unfinished, finishing)
+
+
+def _part(draft: Draft, facts: list[CandidateFacts], live: Sequence[Attempt], finishes: bool) -> Part | None:
+    members = [m for m, candidate in enumerate(facts) if finishes == (candidate.left == 0)]
+    if not members:
+        return None
+    index, own = index_of(members, len(facts), draft.cost.device), [facts[m] for m in members]
+    return Part(index, draft.draft(index), own, [live[candidate.parent] for candidate in own])
 
 
 def score(step: Step, sampler: Sampler, p: Marginals | None) -> Tensor:
@@ -142,21 +131,20 @@ def score(step: Step, sampler: Sampler, p: Marginals | None) -> Tensor:
 
     Those that finish their block are not evaluated: nothing is masked there, so what was last said may stand in.
     """
-    if p is not None and not step.finishing:
-        return _worth(step, sampler, ALL, step.to_evaluate.seen(p))
+    parts = [part for part in (step.unfinished, step.finishing) if part]
+    each = [_worth(step, sampler, part, p) for part in parts]
+    if len(parts) == 1:
+        return each[0]
     worth = torch.zeros_like(step.draft.cost)
-    if p is not None:
-        index = step.unfinished_index
-        worth[index] = _worth(step, sampler, index, step.to_evaluate.seen(p))
-    if step.finishing:
-        index = step.finishing_index
-        stand_in = step.z.p[step.a.parent[index]]
-        worth[index] = _worth(step, sampler, index, step.draft.draft(index).seen(stand_in))
+    for part, own in zip(parts, each, strict=True):
+        worth[part.index] = own
     return worth
 
 
-def _worth(step: Step, sampler: Sampler, index: Index, z_next: State) -> Tensor:
-    worth = sampler.score(step.z, step.a[index], z_next)
+def _worth(step: Step, sampler: Sampler, part: Part, p: Marginals | None) -> Tensor:
+    a = step.a[part.index]
+    z_next = part.draft.seen(step.z.p[a.parent] if p is None or part is step.finishing else p)
+    worth = sampler.score(step.z, a, z_next)
     if worth.shape != z_next.cost.shape:
         raise ContractError(
             f"score must give one number per candidate, shape {list(z_next.cost.shape)}; "
@@ -173,17 +161,17 @@ def survivors(
     Returns it, whose its rows are, and which candidates live on: those, and all that finish their block.
     """
     every = torch.arange(len(worth), device=worth.device)  # its own: observers may write to what they are given
-    if p is None:
+    if p is None or step.unfinished is None:
         return None, [], every
-    sizes = step.unfinished_per_attempt
-    best, places = select(worth[step.unfinished_index], list(sizes.values()), traits.beam)
-    kept = every[step.unfinished_index][best]
+    sizes, among = step.unfinished.per_attempt, step.unfinished.index
+    best, counts = select(worth[among], list(sizes.values()), traits.beam)
+    kept = every[among][best]
     index = ALL if len(kept) == len(worth) else kept
     # a NaN score is passed on in the cost, for the next read-back to find
     draft = step.draft.draft(index, torch.where(worth.isnan(), worth, step.draft.cost))
     before = tuple(q[step.a.parent[kept]] for q in (step.z.p, *step.z.before)[: traits.memory])
-    live = [attempt for attempt, count in zip(sizes, places, strict=True) for _ in range(count)]
-    kept = torch.cat([kept, every[step.finishing_index]]) if step.finishing else kept
+    live = [attempt for attempt, count in zip(sizes, counts, strict=True) for _ in range(count)]
+    kept = torch.cat([kept, every[step.finishing.index]]) if step.finishing else kept
     return draft.seen(p[best], before), live, kept
 
 
@@ -203,33 +191,9 @@ class StepEvent:
     done: int  # masks filled so far, over all the lane's decodes
     total: int  # masks there were
 
-    def record(self) -> StepRecord:
+    def record(self) -> TraceStep:
         """What traces keep of it: small tensors, and no view of larger ones."""
         z, a = self.z, self.a
         small = (z.start.clone(), z.masked, z.p.entropy.clone(), a.parent, a.chosen, a.tokens)
-        return StepRecord(self.step, self.prompt, self.copy, (*small, self.score, self.cost, self.kept))
-
-
-def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Tensor | slice, list[int]]:
-    """Sec. 3.2.2, transition: the best `beam` of each run of `sizes` scores, in their old order; ties to the first.
-
-    Returns their indices and how many each run keeps.
-    """
-    places = [min(size, beam) for size in sizes]
-    if list(sizes) == places:
-        return ALL, places  # of them, and no copy
-    widest, first = max(sizes), accumulate(sizes, initial=0)
-    if len(score) == len(sizes) * widest:
-        index = counting(len(score), score.device).view(len(sizes), widest)
-    else:  # a short run is filled up with its first score: of equals the first is taken
-        padded = [[at + j * (j < size) for j in range(widest)] for at, size in zip(first, sizes, strict=False)]
-        index = upload(padded, score.device)
-    table = score[index]
-    if beam == 1:
-        return index.gather(1, table.argmax(-1, keepdim=True)).flatten(), places
-    table[:, 1:].masked_fill_(index[:, 1:] == index[:, :1], -torch.inf)  # and taken once
-    best = table.argsort(dim=-1, descending=True, stable=True)[:, :beam].sort(-1).values
-    best = index.gather(1, best).flatten()
-    if min(places) == beam:
-        return best, places
-    return best[upload([i * beam + j for i, count in enumerate(places) for j in range(count)], score.device)], places
+        tensors = (*small, self.score, self.cost, self.kept)
+        return TraceStep(self.step, partial(read_rows, self.prompt, self.copy, tensors))

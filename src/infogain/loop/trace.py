@@ -1,22 +1,25 @@
-"""The story of a decode: every step's candidates and scores, as JSON lines that load back.
+"""What happened in a decode: every step's candidates and scores, as JSON lines that load back, and its story retold.
 
-Recording keeps small tensors of the device and reads nothing back while decoding runs.
+Recording keeps small tensors on the device and reads nothing back while decoding runs.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from infogain.errors import InputError
 from infogain.options import Plain
+
+if TYPE_CHECKING:
+    from infogain.loop.step import StepEvent
 
 VERSION = 1
 
@@ -27,141 +30,115 @@ class Candidate:
     tokens: list[int]
     score: float
     cost: float  # H̃ after it
-    kept: bool
+    kept: bool  # it survived its step
 
 
 @dataclass(frozen=True)
 class Row:
     """One hypothesis in one step."""
 
-    prompt: int
-    copy: int
+    prompt: int  # the row it belongs to, by its number in the lane
+    copy: int  # the attempt it belongs to, by its number in the row
     start: int  # of its block
     columns: list[int]  # still masked
     entropy: list[float]  # of those columns
     candidates: list[Candidate]
 
 
-@dataclass(frozen=True)
+@dataclass
 class TraceStep:
-    step: int
-    rows: list[Row]
-
-
-@dataclass(eq=False)
-class StepRecord:
-    """One step of a lane as traces keep it: small tensors on the device, which are read when first asked for."""
+    """One step of a lane, whose `rows` are read from the device when first asked for."""
 
     step: int
-    prompt: list[int]
-    copy: list[int]
-    tensors: Sequence[Tensor]
+    _rows: list[Row] | Callable[[], list[Row]]
 
-    @cached_property
-    def read(self) -> TraceStep:
-        start, masked, entropy, parent, chosen, tokens, score, cost, kept_index = (x.tolist() for x in self.tensors)
-        self.tensors = ()
-        kept = set(kept_index)
-        by_row: list[list[Candidate]] = [[] for _ in self.prompt]
-        for m, r in enumerate(parent):
-            where = [w for w, is_chosen in enumerate(chosen[m]) if is_chosen]
-            columns, words = [start[r] + w for w in where], [tokens[m][w] for w in where]
-            by_row[r].append(Candidate(columns, words, score[m], cost[m], m in kept))
-        rows = []
-        for r, candidates in enumerate(by_row):
-            where = [w for w, is_masked in enumerate(masked[r]) if is_masked]
-            columns, uncertain = [start[r] + w for w in where], [entropy[r][w] for w in where]
-            rows.append(Row(self.prompt[r], self.copy[r], start[r], columns, uncertain, candidates))
-        return TraceStep(self.step, rows)
+    @property
+    def rows(self) -> list[Row]:
+        if callable(self._rows):
+            self._rows = self._rows()
+        return self._rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TraceStep) and (self.step, self.rows) == (other.step, other.rows)
+
+    def of_row(self, number: int, step: int) -> TraceStep:
+        """This step as though that row were the only one."""
+        return TraceStep(
+            step, lambda: [dataclasses.replace(row, prompt=0) for row in self.rows if row.prompt == number]
+        )
 
 
-@dataclass(eq=False, repr=False)
+def read_rows(rows: Sequence[int], copies: Sequence[int], tensors: Sequence[Tensor]) -> list[Row]:
+    """The hypotheses of a step, each with its candidates, from the tensors that `StepEvent.record` keeps."""
+    start, masked, entropy, parent, chosen, tokens, score, cost, kept = (x.tolist() for x in tensors)
+    found = [
+        Row(row, copy, first, *_marked(first, *block), [])
+        for row, copy, first, *block in zip(rows, copies, start, masked, entropy, strict=True)
+    ]
+    survivors = set(kept)
+    for m, r in enumerate(parent):
+        columns, written = _marked(start[r], chosen[m], tokens[m])
+        found[r].candidates.append(Candidate(columns, written, score[m], cost[m], m in survivors))
+    return found
+
+
+def _marked(start: int, marks: list[bool], values: list[Any]) -> tuple[list[int], list[Any]]:
+    """The columns that are marked in a block, and their values."""
+    where = [w for w, is_marked in enumerate(marks) if is_marked]
+    return [start + w for w in where], [values[w] for w in where]
+
+
+@dataclass(repr=False)
 class Trace:
-    """`steps` in order, where survivors keep theirs: an attempt's rows are what its last step kept, one for one;
-    `canvas` as decoding began, `rows` as it ended (empty until then); `words` the text of token ids, where known;
-    `provenance` says which model it was, and how it ran (older files do not)."""
+    """`steps` in order, where survivors keep theirs: an attempt's rows are what its last step kept, one for one."""
 
     recipe: Plain
     mask_id: int
-    canvas: list[list[int]]
-    rows: list[list[int]] = field(default_factory=list)
-    words: dict[int, str] | None = None
-    provenance: Plain | None = None
-    records: list[StepRecord] = field(default_factory=list)  # not yet read
-    row: int | None = None  # whose steps alone; unset: those of all rows
-    _steps: list[TraceStep] = field(default_factory=list)
+    canvas: list[list[int]]  # as decoding began
+    rows: list[list[int]] = field(default_factory=list)  # as it ended; empty until then
+    words: dict[int, str] | None = None  # the text of token ids, where known
+    provenance: Plain | None = field(default=None, compare=False)  # which model it was, and how it ran
+    steps: list[TraceStep] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"Trace({len(self.canvas)} rows, {len(self._steps) + len(self.records)} steps)"
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the same happened, whichever model it was."""
-        return isinstance(other, Trace) and list(self._lines()) == list(other._lines())
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def steps(self) -> list[TraceStep]:
-        """Every step, or where it is one row's trace, every step of that row as though it were the only one."""
-        for record in self.records:
-            step = record.read
-            if self.row is not None:
-                own = [dataclasses.replace(row, prompt=0) for row in step.rows if row.prompt == self.row]
-                step = TraceStep(len(self._steps), own)
-            self._steps.append(step)
-        self.records = []
-        return self._steps
+        return f"Trace({len(self.canvas)} rows, {len(self.steps)} steps)"
 
     def save(self, path: str | Path) -> None:
         """JSON lines: a header, a line per step, and the final rows."""
         with Path(path).open("w") as file:
-            for line in self._lines(self.provenance):
-                file.write(json.dumps(line) + "\n")
+            file.writelines(json.dumps(line) + "\n" for line in self._lines())
 
-    def _lines(self, provenance: Plain | None = None) -> Iterator[Plain]:
-        yield {
-            "kind": "header",
-            "version": VERSION,
-            "recipe": self.recipe,
-            "mask_id": self.mask_id,
-            "canvas": self.canvas,
-            **({"words": self.words} if self.words is not None else {}),
-            **({"provenance": provenance} if provenance is not None else {}),
-        }
+    def _lines(self) -> Iterator[Plain]:
+        header = {"recipe": self.recipe, "mask_id": self.mask_id, "canvas": self.canvas}
+        known = {"words": self.words, "provenance": self.provenance}
+        known = {name: value for name, value in known.items() if value is not None}
+        yield {"kind": "header", "version": VERSION, **header, **known}
         for step in self.steps:
-            yield {"kind": "step", **dataclasses.asdict(step)}
+            yield {"kind": "step", "step": step.step, "rows": [dataclasses.asdict(row) for row in step.rows]}
         yield {"kind": "end", "rows": self.rows}
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
         """Read a trace back. One that was cut short loads up to its last whole step."""
         try:
-            lines = [json.loads(line) for line in _whole_lines(Path(path))]
-            header, *rest = lines
+            *whole, _ = Path(path).read_text().split("\n")  # what stands behind the last break was cut short
+            header, *rest = map(json.loads, whole)
             if header["kind"] != "header" or header["version"] != VERSION:
                 raise ValueError(f"the first line is no header of version {VERSION}")
-            trace = cls(header["recipe"], header["mask_id"], header["canvas"], words=_words(header.get("words")))
+            trace = cls(header["recipe"], header["mask_id"], header["canvas"])
+            words = header.get("words")
+            trace.words = words and {int(token): str(text) for token, text in words.items()}  # JSON's keys are texts
             trace.provenance = _provenance(header.get("provenance"))
             for line in rest:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]
                 else:
-                    trace._steps.append(TraceStep(line["step"], [_row(row) for row in line["rows"]]))
+                    trace.steps.append(TraceStep(line["step"], [_row(row) for row in line["rows"]]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"a trace must be the JSON lines that Trace.save writes; {path} is not: {error}."
             ) from error
         return trace
-
-
-def _whole_lines(path: Path) -> list[str]:
-    text = path.read_text()
-    return text[: text.rfind("\n") + 1].splitlines()
-
-
-def _words(words: dict[str, str] | None) -> dict[int, str] | None:
-    """JSON knows strings as keys only."""
-    return None if words is None else {int(token): str(text) for token, text in words.items()}
 
 
 def _provenance(table: Any) -> Plain | None:
@@ -172,3 +149,94 @@ def _provenance(table: Any) -> Plain | None:
 
 def _row(row: Plain) -> Row:
     return Row(**{**row, "candidates": [Candidate(**candidate) for candidate in row["candidates"]]})
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One canvas on its way, with the moves that led to it."""
+
+    tokens: list[int]
+    moves: tuple[tuple[Row, Candidate], ...] = ()  # as it stood before each step, and what was written
+    entropy: dict[int, float] = field(default_factory=dict)  # of each column, as it was when last masked
+    stopped: bool = False  # its block ended with an EOS
+
+    @property
+    def cost(self) -> float:
+        """H̃ so far."""
+        return self.moves[-1][1].cost if self.moves else 0.0
+
+    @property
+    def fresh(self) -> frozenset[int]:
+        """Columns the last step wrote."""
+        return frozenset(self.moves[-1][1].columns if self.moves else ())
+
+    def after(self, row: Row, candidate: Candidate, eos_ids: Sequence[int]) -> Hypothesis:
+        tokens = list(self.tokens)
+        for column, token in zip(candidate.columns, candidate.tokens, strict=True):
+            tokens[column] = token
+        ends_block, moves = set(candidate.columns) == set(row.columns), (*self.moves, (row, candidate))
+        written = (column for there, its in moves if there.start == row.start for column in its.columns)
+        return Hypothesis(
+            tokens=tokens,
+            moves=moves,
+            entropy={**self.entropy, **dict(zip(row.columns, row.entropy, strict=True))},
+            stopped=self.stopped or (ends_block and any(tokens[column] in eos_ids for column in written)),
+        )
+
+
+class Story:
+    def __init__(self, trace: Trace) -> None:
+        """`trace` says where decoding begins; `follow` and `observe` tell what happens next."""
+        self.mask_id = trace.mask_id
+        self.prompts = trace.canvas
+        self.step = 0  # steps followed
+        self._eos_ids: Sequence[int] = trace.recipe.get("eos_ids", ())
+        self._groups: dict[tuple[int, int], list[Hypothesis]] = {}  # by prompt and independent copy
+        self._winner: dict[int, int] = {}  # the copy each prompt's answer comes from, where the end is known
+
+    def observe(self, event: StepEvent) -> None:
+        self.follow(event.record())
+
+    def follow(self, step: TraceStep) -> None:
+        for (prompt, copy), rows in groupby(step.rows, key=lambda row: (row.prompt, row.copy)):
+            self._groups[prompt, copy] = self._advance(prompt, copy, list(rows))
+        self.step += 1
+
+    def foretell(self, end: Story) -> None:
+        """Show the copies that win in the end, so that a replay does not jump between them."""
+        for prompt in range(len(self.prompts)):
+            best = end.best(prompt)
+            self._winner[prompt] = next((c for (p, c), hs in end._groups.items() if p == prompt and best in hs), 0)
+
+    def best(self, prompt: int) -> Hypothesis:
+        """The hypothesis of least H̃, which is how the decode picks its answer."""
+        copy = self._winner.get(prompt)
+        known = [h for (p, c), hs in self._groups.items() if p == prompt and copy in (None, c) for h in hs]
+        return min(known, key=lambda h: h.cost, default=Hypothesis(self.prompts[prompt]))
+
+    def _advance(self, prompt: int, copy: int, rows: list[Row]) -> list[Hypothesis]:
+        """Survivors keep their order, so an attempt's rows are the candidates kept in its last step, one for one."""
+        before = self._groups.get((prompt, copy), [Hypothesis(self.prompts[prompt])])
+        stopped = [h for h in before if h.stopped] if len(before) != len(rows) else []
+        going = [h for h in before if h not in stopped]
+        after = [
+            parent.after(row, candidate, self._eos_ids)
+            for parent, row in zip(going, rows, strict=True)
+            for candidate in row.candidates
+            if candidate.kept
+        ]
+        return stopped + after
+
+
+def tell(trace: Trace, name: str) -> Story:
+    """The whole story of a saved trace; `name` tells the reader of an error which trace it is about."""
+    story = Story(trace)
+    for step in trace.steps:
+        try:
+            story.follow(step)
+        except (IndexError, ValueError) as error:
+            raise InputError(
+                f"the steps of a trace must follow from each other; step {step.step} of {name} does not. "
+                "Was the file edited? Decode again with --trace."
+            ) from error
+    return story

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from infogain.errors import InputError
-from infogain.loop.story import tell
-from infogain.loop.trace import Candidate, Row, Trace
+from infogain.loop.trace import Candidate, Row, Trace, tell
 from infogain.options import Plain
 
 LONGEST = 60  # characters of a page's title for each text
