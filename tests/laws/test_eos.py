@@ -32,7 +32,7 @@ def test_blocks_right_of_an_eos_are_skipped(sampler: Sampler, order: str) -> Non
             prompt, tokens = [1, 0, 2][i], result.tokens[i, : [8, 8, 8][i]].tolist()
             ends = [column for column in range(prompt, 8) if tokens[column] == EOS]
             assert row == tokens[: ends[0] if ends else 8], "cut at the first EOS that was generated, not a prompt's"
-            assert result.kept[i] == len(row) - prompt
+            assert result.text_lengths[i] == len(row) - prompt
             last = prompt + (ends[0] - prompt) // 2 * 2 + 2 if ends else 8  # end of the block with the first EOS
             if order == "sequence":
                 assert result.committed[i] == min(last, 8) - prompt
@@ -107,7 +107,7 @@ def test_an_eos_skips_what_is_right_of_it_only() -> None:
     canvas = Canvas.from_prompts([[]] * 8, 4, 3)
     result = infogain.decode(model, canvas, "entropy", block=2, order="random", eos_ids=EOS)
     assert result.committed.tolist() == [4] * 8
-    assert result.kept == [2] * 8
+    assert result.text_lengths == [2] * 8
 
 
 def test_any_of_several_eos_ends_the_text() -> None:

@@ -230,7 +230,7 @@ def test_a_block_may_take_eight_steps_for_each_of_its_masks_and_no_more() -> Non
     """Writes a column and erases it, for ever or until the last steps it has."""
 
     def all_but(last: int) -> Where:
-        return lambda z: (z.revealed >= 0) & (z.step < STEPS_PER_MASK * z.total - last)[:, None]
+        return lambda z: (z.revealed >= 0) & (z.step < STEPS_PER_MASK * z.block_masks - last)[:, None]
 
     canvas = Canvas.infill([[0, *[MASK] * 4, 1]], MASK)
     result = infogain.decode(MODEL, canvas, erasing(make("ar"), all_but(2), only=True), block=2)

@@ -30,7 +30,7 @@ def toy_sampler() -> type[Sampler]:
 
         def phi(self, z: State, tokens: Tensor) -> Tensor:
             offset = torch.arange(z.tokens.shape[1], device=tokens.device)
-            middle = (z.total[:, None] - 1) / 2 + self.lean
+            middle = (z.block_masks[:, None] - 1) / 2 + self.lean
             return -(offset - middle).abs()
 
     return MiddleOut

@@ -132,14 +132,14 @@ def test_a_row_that_leaves_nothing_to_write_is_told_so(likely: int) -> None:
 
 def raises(z: State, answer: Any) -> Any:
     """In a row's second step."""
-    if (z.taken == 1).any():
+    if (z.steps_taken == 1).any():
         raise Fault("a sampler's own")
     return answer
 
 
 def late(change: Callable[[State, Candidates], Candidates]) -> Wrongly:
     """A change from each row's second step on."""
-    return lambda z, a: change(z, a) if (z.taken == 1).any() else a
+    return lambda z, a: change(z, a) if (z.steps_taken == 1).any() else a
 
 
 def written(z: State) -> Tensor:
@@ -150,7 +150,7 @@ WRONGS: dict[str, tuple[Wrongly | None, Wrongly | None, type[Exception], str]] =
     "raises in propose": (raises, None, Fault, "a sampler's own"),
     "raises in score": (None, raises, Fault, "a sampler's own"),
     "no candidates": (lambda z, a: None, None, ContractError, "must return Candidates"),
-    "no shape": (None, lambda z, worth: worth[:0] if (z.taken == 1).any() else worth, ContractError, "one number per"),
+    "no shape": (None, lambda z, x: x[:0] if (z.steps_taken == 1).any() else x, ContractError, "one number per"),
     "no number": (None, lambda z, worth: worth * torch.nan, ContractError, PROMISES["no_score"]),
     "outside": (late(lambda z, a: replace(a, chosen=a.chosen | written(z)[a.parent])), None, ContractError, "outside"),
     "no token": (late(lambda z, a: replace(a, tokens=a.tokens * 0 - 1)), None, ContractError, "no_token"),
@@ -225,7 +225,7 @@ def test_a_lane_that_failed_takes_rows_again() -> None:
     base = make("info-gain", n=3)
 
     def picky(z: State, a: Candidates) -> Candidates:
-        if (z.seed == 13).any() and (z.taken == 2).any():
+        if (z.seed == 13).any() and (z.steps_taken == 2).any():
             raise Fault("unlucky")
         return a
 

@@ -25,7 +25,8 @@ def state(model: Tabular, tokens: Tensor) -> State:
     rows, width = tokens.shape
     canvas = Canvas(tokens, torch.full([rows], width), model.mask_id)
     _, logits = model.prefill(canvas, [0] * rows, width)
-    return draft_of(tokens, canvas.masked, steps=1, total=width).seen(Marginals.of(logits, model.vocabulary))
+    draft = draft_of(tokens, canvas.masked, steps_allotted=1, block_masks=width)
+    return draft.with_marginals(Marginals.of(logits, model.vocabulary))
 
 
 def brute_entropy(model: Tabular, row: list[int], column: int) -> float:

@@ -126,7 +126,7 @@ def test_no_place_is_empty_while_a_row_waits_and_none_holds_two(name: str, max_i
         assert len(scheduler.in_flight) == min(max_in_flight, len(scheduler.in_flight) + 14 - len(begun))
         events += batch.step()
         left = [left.row for left in batch.leave()]
-        assert set(left) <= set(events[-1].prompt), "each comes in the step that finished it"
+        assert set(left) <= set(events[-1].rows), "each comes in the step that finished it"
         came += left
     assert sorted(came) == list(range(14))
     assert [event.done for event in events] == sorted({event.done for event in events})
@@ -169,7 +169,7 @@ def test_a_row_does_not_wait_long_for_few() -> None:
     )
     seen = []
     while batch.live:
-        seen += [event.prompt for event in batch.step()]
+        seen += [event.rows for event in batch.step()]
     assert seen == [[0, 1]] * 2 + [[0, 2]] * 2 + [[0]] * 6
 
 

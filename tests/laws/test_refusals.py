@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 
@@ -46,3 +49,34 @@ def test_a_batch_takes_what_decode_takes_and_refuses_what_the_model_cannot_hold(
     while batch.live:
         batch.step()
     assert torch.equal(batch.results()[0].tokens, alone.tokens)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"recipe": "entropy"}, r"a Canvas and a Recipe; got Canvas and str\. .*Recipe\("),
+        ({"canvas": [[0, 1]]}, r"a Canvas and a Recipe; got list and Recipe"),
+        ({"seeds": 3}, r"seeds must be a list of whole numbers of 64 bits, one per row; got 3"),
+        ({"seeds": [1.5] * 6}, "whole numbers of 64 bits"),
+        ({"seeds": [2**63] * 6}, "whole numbers of 64 bits"),
+        ({"seeds": [1, 2]}, r"one per row \(6\); got 2"),
+        ({"max_in_flight": 0}, "max_in_flight must be a whole number of at least 1"),
+    ],
+)
+def test_a_lane_is_refused_where_it_is_made(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Lane(**{"canvas": CANVAS, "recipe": Recipe(), **wrong})
+
+
+def test_the_keyword_of_before_is_no_keyword() -> None:
+    with pytest.raises(TypeError, match="at_once"):
+        Lane(CANVAS, Recipe(), at_once=2)  # type: ignore[call-arg]
+
+
+def test_whole_numbers_of_any_kind_are_seeds() -> None:
+    plain = infogain.decode(MODEL, CANVAS, "info-gain", seeds=range(6), block=3)
+    for seeds in (np.arange(6), torch.arange(6), [np.int32(i) for i in range(6)]):
+        again = infogain.decode(MODEL, CANVAS, "info-gain", seeds=seeds, block=3)  # type: ignore[arg-type]
+        assert torch.equal(plain.tokens, again.tokens)
+        assert again.seeds == list(range(6))
+    assert all(type(seed) is int for seed in again.seeds), "as JSON wants them"

@@ -45,9 +45,7 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
     "sudoku.py",
     "threshold.py",
 }
-LEANING = {  # docstrings that do not stand alone
-    "algorithm.canvas.fit",
-}
+LEANING: set[str] = set()  # docstrings that do not stand alone
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -76,6 +76,9 @@ def test_blocks_hold_every_mask_once(masked: list[bool], width: int, aligned: bo
         (lambda: Canvas.infill([["a"]], 9), "flat list of token ids"),  # type: ignore[list-item]
         (lambda: Canvas.infill([[1, 1.5]], 9), "flat list of token ids"),  # type: ignore[list-item]
         (lambda: Canvas.infill([1, 2], 9), "flat list of token ids"),  # type: ignore[list-item]
+        (lambda: Canvas(torch.zeros(3), torch.tensor([3]), 9), r"tokens \[rows, columns\] .* got \(3,\) and \(1,\)"),
+        (lambda: Canvas(torch.zeros(1, 3), torch.tensor(3), 9), r"got \(1, 3\) and \(\)"),
+        (lambda: Canvas([[1, 9]], [2], 9), "got list and list"),  # type: ignore[arg-type]
         (lambda: Canvas.from_prompts([[1]], 2.5, 9), "at least 1; prompt 0 got 2.5"),  # type: ignore[arg-type]
     ],
 )

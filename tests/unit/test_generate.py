@@ -134,7 +134,7 @@ def test_the_longest_prompts_go_first_and_the_next_takes_the_place_of_one_that_i
             length=lengths,
             stop_at_eos=False,
             batch_size=2,
-            observe=lambda event: flying.append(set(event.prompt)),
+            observe=lambda event: flying.append(set(event.rows)),
         )
     ]
     assert flying == [{2, 3}] * 2 + [{2, 1}] * 2 + [{1, 0}] + [{0}]

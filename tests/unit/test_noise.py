@@ -73,7 +73,7 @@ def test_repetitions_of_different_decodes_never_share_a_seed() -> None:
 
 
 def test_every_purpose_has_a_stream_of_its_own() -> None:
-    names = ("TOKEN", "POSITION", "UNIFORM", "ORDER", "COPY", "PLACE", "ROW", "REPEAT")
+    names = ("TOKEN", "POSITION", "UNIFORM", "ORDER", "COPY", "HYPOTHESIS", "ROW", "REPEAT")
     streams = [getattr(noise, name) for name in names]
     assert len(set(streams)) == len(streams)
 

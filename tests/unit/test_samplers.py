@@ -34,9 +34,9 @@ def state(
     """One row whose columns hold the given distributions."""
     masked = masked or [True] * len(p)
     tokens = torch.zeros(1, len(p), dtype=torch.int64)
-    draft = draft_of(tokens, torch.tensor([masked]), step=step, steps=9, total=len(p))
+    draft = draft_of(tokens, torch.tensor([masked]), step=step, steps_allotted=9, block_masks=len(p))
     before = tuple(marginals(torch.tensor([q], dtype=torch.float64).log(), 99) for q in past)
-    return draft.seen(marginals(torch.tensor([p], dtype=torch.float64).log(), 99), before)
+    return draft.with_marginals(marginals(torch.tensor([p], dtype=torch.float64).log(), 99), before)
 
 
 def chosen(sampler: Sampler, z: State, k: int = 1) -> list[int]:
@@ -292,7 +292,7 @@ def test_a_beam_ranks_hypotheses_by_all_they_have_cost() -> None:
     z = state(P).join(replace(other, cost=other.cost + 0.3))
     chosen_columns = torch.tensor([[True, False, False], [False, True, False]])
     a = Candidates(torch.arange(2), chosen_columns, z.tokens)
-    z_next = z.apply(a, immediate_cost(z, a)).seen(z.p)
+    z_next = z.apply(a, immediate_cost(z, a)).with_marginals(z.p)
     f = -(z_next.cost + state_uncertainty(z_next))
     score = make("info-gain-beam").score(z, a, z_next)
     assert float(score[0] - score[1]) == pytest.approx(float(f[0] - f[1]))
@@ -319,7 +319,7 @@ def test_a_beam_scores_a_group_to_the_bit_whoever_stands_beside_it() -> None:
     groups = [replace(z.with_line("attempt", z.attempt + i), cost=z.cost + i / 7) for i, z in enumerate(rows)]
     z = reduce(State.join, groups)
     a = Candidates(torch.arange(40), torch.eye(3, dtype=torch.bool)[torch.arange(40) % 3], z.tokens)
-    z_next = z.apply(a, immediate_cost(z, a)).seen(z.p)
+    z_next = z.apply(a, immediate_cost(z, a)).with_marginals(z.p)
     beam, single = make("info-gain-beam").score(z, a, z_next), make("info-gain").score(z, a, z_next)
     assert torch.equal(beam, single)
 

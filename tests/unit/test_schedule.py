@@ -21,7 +21,7 @@ def run(schedule: Schedule, masks: int) -> list[int]:
         number = torch.tensor([len(budgets)])
         masked = torch.arange(masks)[None] < left
         p = marginals(torch.zeros(1, masks, 2), 5)
-        z = draft_of(masked.long() * 0, masked, step=number, steps=steps, total=masks).seen(p)
+        z = draft_of(masked.long() * 0, masked, step=number, steps_allotted=steps, block_masks=masks).with_marginals(p)
         budgets.append(int(schedule.budget(z)))
         left -= budgets[-1]
     return budgets

@@ -23,7 +23,7 @@ def drafts(tokens: list[list[int]], cost: list[float], row: list[int] | None = N
     """Hypotheses of one attempt in a block at column 0; the mask id marks what is masked."""
     shown, spent = torch.tensor(tokens), torch.tensor(cost, dtype=torch.float64)
     rows = torch.tensor(row) if row else 0
-    return draft_of(shown, shown == MASK, spent, row=rows, steps=9, total=shown.shape[1])
+    return draft_of(shown, shown == MASK, spent, row=rows, steps_allotted=9, block_masks=shown.shape[1])
 
 
 SOUND = CandidateFacts(
@@ -71,7 +71,7 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
     logits = torch.zeros(1, 2, 3, dtype=torch.float64)
     logits[..., 1] = 1.0
     one = drafts([[MASK, MASK, 1]], [0.0])
-    z: State = one.seen(marginals(torch.cat([logits, logits[:, :1]], 1), MASK))
+    z: State = one.with_marginals(marginals(torch.cat([logits, logits[:, :1]], 1), MASK))
     twice = z.join(replace(z, cost=z.cost + 1))
     sampler = make("info-gain-beam", n=1, tau_token=0.0)
     proposal = propose(twice, sampler, TokensPerStep(1), MASK, None)
@@ -95,7 +95,7 @@ def test_a_beam_with_one_candidate_each_is_still_made_distinct() -> None:
     ],
 )
 def test_the_numbers_tell_which_promise_is_broken(change: dict[str, Any], promise: str | None) -> None:
-    assert SOUND._replace(**change).broken(before=2, words=MASK + 1) == promise
+    assert SOUND._replace(**change).broken(before=2, vocab_size=MASK + 1) == promise
     assert promise is None or promise in PROMISES
 
 

@@ -31,11 +31,21 @@ class Canvas:
     prompt: Tensor = None  # type: ignore[assignment]  # [P] columns of the prompt; unset: all before the first mask
 
     def __post_init__(self) -> None:
+        if self.revealed is None or self.prompt is None:  # made by hand
+            self._check_shapes()
         if self.revealed is None:
             object.__setattr__(self, "revealed", torch.full_like(self.tokens, -1))
         if self.prompt is None:
             given = (~self.masked & self.inside).cumprod(1).sum(1)
             object.__setattr__(self, "prompt", given)
+
+    def _check_shapes(self) -> None:
+        came = [tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__ for x in (self.tokens, self.length)]
+        if not (isinstance(came[0], tuple) and len(came[0]) == 2 and came[1] == came[0][:1]):
+            raise InputError(
+                f"a canvas needs tokens [rows, columns] and a length for each row; got {came[0]} and {came[1]}. "
+                "Canvas.from_prompts and Canvas.infill make one from lists of token ids."
+            )
 
     @classmethod
     def from_prompts(
@@ -128,7 +138,7 @@ class Canvas:
 
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What there is of each row: tokens, length, revealed, prompt."""
+        """The tensors that have an entry for each row: tokens, length, revealed, prompt."""
         return self.tokens, self.length, self.revealed, self.prompt
 
     def _with(self, parts: Iterable[Tensor]) -> Canvas:
@@ -137,7 +147,7 @@ class Canvas:
         return Canvas(tokens, length, self.mask_id, revealed, prompt)
 
     def fit(self, columns: int) -> Canvas:
-        """The same rows in so many columns: padded, or cut where no row reaches."""
+        """These rows in so many columns: padded, or cut where no row reaches."""
         more = columns - self.tokens.shape[1]
         if not more:
             return self
@@ -165,11 +175,11 @@ class Canvas:
         """
         offset = torch.arange(self.tokens.shape[1], device=self.tokens.device) - start[:, None]  # [P, L]
         within = (offset >= 0) & (offset < block.shape[1]) & self.inside
-        place = offset.clamp(0, block.shape[1] - 1)
-        tokens = torch.where(within, block.gather(1, place), self.tokens)
+        source = offset.clamp(0, block.shape[1] - 1)
+        tokens = torch.where(within, block.gather(1, source), self.tokens)
         if revealed is None:
             return replace(self, tokens=tokens)
-        step = revealed.gather(1, place)
+        step = revealed.gather(1, source)
         return replace(self, tokens=tokens, revealed=torch.where(within & (step >= 0), step, self.revealed))
 
     def rows(self) -> list[list[int]]:

@@ -16,7 +16,7 @@ from infogain import kernels
 from infogain.device import counting, remembered
 
 # One stream per purpose, so that two purposes never share a number.
-TOKEN, POSITION, UNIFORM, ORDER, COPY, PLACE, ROW, REPEAT = range(8)
+TOKEN, POSITION, UNIFORM, ORDER, COPY, HYPOTHESIS, ROW, REPEAT = range(8)
 
 Kind = Callable[..., Tensor]  # `uniform` or `gumbel`
 FEW_NUMBERS, MANY_NUMBERS = 512, 4096  # where a step needs but few, those of many steps are worked out at once
@@ -38,7 +38,7 @@ def gumbel(seed: Tensor, stream: int, *index: Tensor | int) -> Tensor:
 
 
 def fork(seed: Tensor, stream: int, branch: Tensor) -> Tensor:
-    """The seed of an independent branch, a copy or a place in a beam; branch 0 is the seed itself."""
+    """The seed of an independent branch: a copy of a row, or a hypothesis of a beam. Branch 0 is the seed itself."""
     return torch.where(branch == 0, seed, hashed(seed, stream, branch))
 
 

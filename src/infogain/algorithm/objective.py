@@ -12,13 +12,13 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from infogain.algorithm.state import ALL, Candidates, Index, State, only, total
+from infogain.algorithm.state import ALL, Candidates, Index, State, masked_or, total
 from infogain.device import counting, upload
 
 
 def immediate_cost(z: State, a: Candidates) -> Tensor:
     """Eq. 2: C(a|z) = Σ_{ℓ∈A} H_ℓ(z), the term that cumulative entropy H̃ adds up over the steps. [M]"""
-    return total(only(z.p.entropy[a.parent], a.chosen))
+    return total(masked_or(z.p.entropy[a.parent], a.chosen))
 
 
 def state_uncertainty(z: State, power: float = 1.0) -> Tensor:
@@ -46,21 +46,21 @@ def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Index, list[
 
     Returns their indices and how many each run keeps.
     """
-    places = [min(size, beam) for size in sizes]
-    if list(sizes) == places:
-        return ALL, places  # of them, and no copy
+    counts = [min(size, beam) for size in sizes]
+    if list(sizes) == counts:
+        return ALL, counts  # no copy
     widest, first = max(sizes), accumulate(sizes, initial=0)
     if len(score) == len(sizes) * widest:
         index = counting(len(score), score.device).view(len(sizes), widest)
-    else:  # a short run is filled up with its first score: of equals the first is taken
+    else:  # a short run is filled up with its first score; as ties go to the first, the fillers never win
         padded = [[at + j * (j < size) for j in range(widest)] for at, size in zip(first, sizes, strict=False)]
         index = upload(padded, score.device)
     table = score[index]
     if beam == 1:
-        return index.gather(1, table.argmax(-1, keepdim=True)).flatten(), places
-    table[:, 1:].masked_fill_(index[:, 1:] == index[:, :1], -torch.inf)  # and taken once
+        return index.gather(1, table.argmax(-1, keepdim=True)).flatten(), counts
+    table[:, 1:].masked_fill_(index[:, 1:] == index[:, :1], -torch.inf)  # nor are they ranked
     best = table.argsort(dim=-1, descending=True, stable=True)[:, :beam].sort(-1).values
     best = index.gather(1, best).flatten()
-    if min(places) == beam:
-        return best, places
-    return best[upload([i * beam + j for i, count in enumerate(places) for j in range(count)], score.device)], places
+    if min(counts) == beam:
+        return best, counts
+    return best[upload([i * beam + j for i, count in enumerate(counts) for j in range(count)], score.device)], counts

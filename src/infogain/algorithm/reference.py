@@ -99,10 +99,10 @@ def ig_beam(model: Model, z: Row, h: Hyperparameters, beam_size: int = 4) -> tup
         for t in range(steps(start, block, h.k)):
             next_beam_candidates, next_f = [], []
             # Expand each beam
-            for place, (z, g) in enumerate(beam):
+            for number, (z, g) in enumerate(beam):
                 # 1. Action sampling
                 p = model(z)
-                candidates = action_sampler(p, masks(z, block), t, h, place_seed(h.seed, place))
+                candidates = action_sampler(p, masks(z, block), t, h, hypothesis_seed(h.seed, number))
                 # 2. Update beam candidates
                 for a in candidates:
                     z_next = apply(z, a)
@@ -218,9 +218,9 @@ def gumbel(seed: int, *name: int) -> float:
     return float(noise.gumbel(torch.tensor(seed), *name))
 
 
-def place_seed(seed: int, place: int) -> int:
-    """Each place of a beam draws for itself; the first draws as a row without a beam does."""
-    return int(noise.fork(torch.tensor(seed), noise.PLACE, torch.tensor(place)))
+def hypothesis_seed(seed: int, number: int) -> int:
+    """Each hypothesis of a beam draws for itself; the first draws as a row without a beam does."""
+    return int(noise.fork(torch.tensor(seed), noise.HYPOTHESIS, torch.tensor(number)))
 
 
 def exact_model(weights: Mapping[tuple[int, ...], float]) -> Model:

@@ -71,11 +71,11 @@ class Steps(Schedule):
         return list(_share(self.count, tuple(masks)))
 
     def budget(self, z: State) -> Tensor:
-        later = (z.steps - z.step - 1).clamp(min=0)  # steps still to come after this one
-        time = ((z.step + 1).double() / z.steps).clamp(max=1)
-        target = (z.total * SHAPES[self.shape](time)).round().long()  # masks to leave
+        later = (z.steps_allotted - z.step - 1).clamp(min=0)  # steps still to come after this one
+        time = ((z.step + 1).double() / z.steps_allotted).clamp(max=1)
+        target = (z.block_masks * SHAPES[self.shape](time)).round().long()  # masks to leave
         ones = torch.ones_like(target)
-        # at least one now, and one kept back for every later step
+        # at least one now, and one left for every later step
         return torch.maximum(torch.minimum(z.left - target, z.left - later), ones)
 
 

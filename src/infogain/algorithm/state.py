@@ -34,9 +34,9 @@ def index_of(rows: list[int], count: int, device: torch.device) -> Index:
     return upload(rows, device)
 
 
-def only(x: Tensor, where: Tensor, otherwise: float = 0.0) -> Tensor:
-    """x where it is wanted, a number elsewhere."""
-    return x.where(where, constant(otherwise, x.dtype, x.device))
+def masked_or(x: Tensor, masked: Tensor, otherwise: float = 0.0) -> Tensor:
+    """x in the columns that are marked, a number in all others."""
+    return x.where(masked, constant(otherwise, x.dtype, x.device))
 
 
 def total(x: Tensor) -> Tensor:
@@ -44,8 +44,9 @@ def total(x: Tensor) -> Tensor:
     return x.cumsum(-1)[..., -1]
 
 
-LINES = ("row", "attempt", "start", "steps", "total", "seed", "step", "taken", "left")  # of a Draft's table
-ROW, ATTEMPT, START, STEPS, TOTAL, SEED, STEP, TAKEN, LEFT = range(len(LINES))
+# the lines of a Draft's table
+LINES = ("row", "attempt", "start", "steps_allotted", "block_masks", "seed", "step", "steps_taken", "left")
+ROW, ATTEMPT, START, STEPS_ALLOTTED, BLOCK_MASKS, SEED, STEP, STEPS_TAKEN, LEFT = range(len(LINES))
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Draft:
     cost: Tensor  # [R] H̃ so far (Eq. 2), over all blocks
     tokens: Tensor  # [R, W]
     masked: Tensor  # [R, W]
-    revealed: Tensor  # [R, W] steps taken when a column was written; −1: not in this block's time
+    revealed: Tensor  # [R, W] steps taken when a column was written; −1: not since the block opened
 
     @cached_property
     def row(self) -> Tensor:
@@ -65,7 +66,7 @@ class Draft:
 
     @cached_property
     def attempt(self) -> Tensor:
-        """Whose it is: the hypotheses of one attempt compete for its places."""
+        """The attempt it belongs to, by its number in the lane; the hypotheses of one attempt compete."""
         return self.table[ATTEMPT]
 
     @cached_property
@@ -74,18 +75,18 @@ class Draft:
         return self.table[START]
 
     @cached_property
-    def steps(self) -> Tensor:
+    def steps_allotted(self) -> Tensor:
         """Steps that the schedule allots to this block."""
-        return self.table[STEPS]
+        return self.table[STEPS_ALLOTTED]
 
     @cached_property
-    def total(self) -> Tensor:
+    def block_masks(self) -> Tensor:
         """Masks that the block began with."""
-        return self.table[TOTAL]
+        return self.table[BLOCK_MASKS]
 
     @cached_property
     def seed(self) -> Tensor:
-        """What its noise is a function of."""
+        """The seed that its noise is a function of."""
         return self.table[SEED]
 
     @cached_property
@@ -94,9 +95,9 @@ class Draft:
         return self.table[STEP]
 
     @cached_property
-    def taken(self) -> Tensor:
+    def steps_taken(self) -> Tensor:
         """Steps already taken in all blocks."""
-        return self.table[TAKEN]
+        return self.table[STEPS_TAKEN]
 
     @cached_property
     def left(self) -> Tensor:
@@ -130,7 +131,7 @@ class Draft:
         table = self.table[:, index] if isinstance(index, slice) else self.table.index_select(1, index)
         return Draft(table, cost[index], self.tokens[index], self.masked[index], self.revealed[index])
 
-    def seen(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
+    def with_marginals(self, p: Marginals, before: tuple[Marginals, ...] = ()) -> State:
         """These canvases, with what the model believes about them."""
         return State(self.table, self.cost, self.tokens, self.masked, self.revealed, p, before)
 
@@ -145,10 +146,10 @@ class State(Draft):
     @cached_property
     def remaining(self) -> Tensor:
         """Σ H over what is masked. [R]"""
-        return total(only(self.p.entropy, self.masked))
+        return total(masked_or(self.p.entropy, self.masked))
 
     def take(self, index: Index) -> State:
-        return self.draft(index).seen(self.p[index], tuple(p[index] for p in self.before))
+        return self.draft(index).with_marginals(self.p[index], tuple(p[index] for p in self.before))
 
     def join(self, other: State) -> State:
         """These rows, followed by rows that have just opened a block.
@@ -158,7 +159,7 @@ class State(Draft):
         names = ("cost", "tokens", "masked", "revealed")
         rest = {name: torch.cat([getattr(self, name), getattr(other, name)]) for name in names}
         both = Draft(torch.cat([self.table, other.table], 1), **rest)
-        return both.seen(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
+        return both.with_marginals(self.p.join(other.p), tuple(p.join(other.p) for p in self.before))
 
     def fit(self, tokens: Tensor) -> State:
         """These rows in blocks that are wider or narrower, and show these tokens; what is added is not to be filled."""
@@ -166,7 +167,7 @@ class State(Draft):
         more = (0, width - self.tokens.shape[1])
         masked, revealed = pad(self.masked, more), pad(self.revealed, more, value=-1)
         p, *before = (p.fit(width) for p in (self.p, *self.before))
-        return Draft(self.table, self.cost, tokens, masked, revealed).seen(p, tuple(before))
+        return Draft(self.table, self.cost, tokens, masked, revealed).with_marginals(p, tuple(before))
 
     def apply(self, a: Candidates, cost: Tensor, erased: Tensor | None = None) -> Draft:
         """Sec. 2: z′ = Apply(z, a) for every candidate. `cost` is C(a|z) [M]; `erased` [M, W] are masks again."""
@@ -174,10 +175,10 @@ class State(Draft):
         table = self.table[:, a.parent]
         tokens = torch.where(a.chosen, a.tokens, self.tokens[parents])
         masked = self.masked[parents] > a.chosen  # and not chosen
-        revealed = torch.where(a.chosen, table[TAKEN, :, None], self.revealed[parents])  # before the clock moves on
+        revealed = torch.where(a.chosen, table[STEPS_TAKEN, :, None], self.revealed[parents])
         if erased is not None:
             masked, revealed = masked | erased, revealed.masked_fill(erased, -1)
-        table[STEP : TAKEN + 1].add_(1)
+        table[STEP : STEPS_TAKEN + 1].add_(1)  # both counts of steps stand beside each other
         torch.sum(masked, -1, out=table[LEFT])
         return Draft(table, self.cost[parents] + cost, tokens, masked, revealed)
 
@@ -199,7 +200,7 @@ class Candidates:
         return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1))
 
     def parents(self, z: Draft) -> Index:
-        """Whose they are, if they are all of z's: where there is one each, every hypothesis has its own."""
+        """The parent of each candidate, as an index into z's rows; ALL, where each row has one (no copy)."""
         return ALL if len(self.parent) == len(z.cost) else self.parent
 
     def __getitem__(self, index: Index) -> Candidates:
@@ -210,7 +211,7 @@ class Candidates:
 
 
 def check_form(a: Candidates, z: State) -> None:
-    """Refuse wrong kinds and shapes, which the host can see. What tensors hold is judged when verdicts are read."""
+    """Refuse wrong kinds and shapes, which the host can see. What tensors hold is checked when facts are read back."""
     if not isinstance(a, Candidates):
         raise ContractError(f"propose must return Candidates; the sampler gave {type(a).__name__}.")
     came = tuple((x.dtype, list(x.shape)) for x in (a.parent, a.chosen, a.tokens))

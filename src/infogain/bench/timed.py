@@ -56,8 +56,8 @@ class Log:
         now = time.perf_counter()
         counts = len(self.openings), len(self.forwards), self.read
         opened, called, read = (new - old for new, old in zip(counts, self._counted, strict=True))
-        rows, candidates = len(event.prompt), event.a.parent.shape[0]
-        prompts = len(set(event.prompt))
+        rows, candidates = len(event.rows), event.a.parent.shape[0]
+        prompts = len(set(event.rows))
         self.steps.append(TimedStep(now - self._last, opened > 0, called > 0, prompts, rows, candidates, read))
         self._last, self._counted = now, counts
 

@@ -37,7 +37,7 @@ class BypassCount:
 
     def __call__(self, event: StepEvent) -> None:
         if self.gamma is not None:
-            self.unread.append((event.prompt, event.z.seed, decisions(event, self.gamma)[:2]))
+            self.unread.append((event.rows, event.z.seed, decisions(event, self.gamma)[:2]))
 
     def take(self, seed: int) -> tuple[int | None, int | None]:
         """Choices and bypassed ones of the row with this seed, which is finished."""

@@ -215,7 +215,7 @@ class Batch:
             lane=lane.number,
             step=self.steps,
             z=step.z,
-            prompt=[attempt.request.row for attempt in rows],
+            rows=[attempt.request.row for attempt in rows],
             copy=[attempt.copy for attempt in rows],
             a=step.a,
             score=worth,

@@ -24,7 +24,7 @@ from infogain.errors import ContextError, InputError
 from infogain.loop.trace import TraceStep
 from infogain.models.denoiser import Denoiser
 from infogain.recipe import Recipe
-from infogain.samplers.base import Words
+from infogain.samplers.base import TokenizerInfo
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class Lane:
     def __post_init__(self) -> None:
         """Refuse what no model could decode."""
         if not isinstance(self.canvas, Canvas) or not isinstance(self.recipe, Recipe):
+            kinds = " and ".join(type(value).__name__ for value in (self.canvas, self.recipe))
             raise InputError(
-                f"decoding takes lanes of a Canvas and a Recipe; got {self.canvas!r:.40} and {self.recipe!r:.40}. "
+                f"decoding takes lanes of a Canvas and a Recipe; got {kinds}. "
                 'Make them with Canvas.from_prompts or Canvas.infill, and Recipe("info-gain").'
             )
         if self.seeds is not None and len(self.row_seeds) != self.rows:
@@ -64,7 +65,7 @@ class Lane:
         ours, theirs = (replace(lane.recipe, seed=0) for lane in (self, other))
         return ours == theirs and self.stop == other.stop and self.max_in_flight == other.max_in_flight
 
-    def fitted(self, model: Denoiser, tokenizer: Words | None) -> Lane:
+    def fitted(self, model: Denoiser, tokenizer: TokenizerInfo | None) -> Lane:
         """This lane as the model decodes it, its block a number; refuses what the model or memory does not allow."""
         self.canvas.check(model.vocabulary)
         self.recipe.check(model.vocabulary, model.attention_block is not None, stops=self.stop is not None)

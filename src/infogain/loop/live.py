@@ -81,7 +81,7 @@ class LiveLane:
         # another row's block may be wider; the columns past our own wait for our next block
         masked &= counting(tokens.shape[1], self.device) < width[:, None]
         draft = Draft(table, parked.cost, tokens, masked, torch.full_like(tokens, -1))
-        z = self.with_beam_seeds(draft.seen(p, before=(p,) * self.traits.memory), attempts)
+        z = self.with_beam_seeds(draft.with_marginals(p, before=(p,) * self.traits.memory), attempts)
         self.z = self.z.join(z) if self.z else z
         self.parked.remove(parked)
 
@@ -91,7 +91,7 @@ class LiveLane:
             return z
         number = [i for _, same in groupby(attempts) for i, _ in enumerate(same)]
         seed, branch = upload([[attempt.seed for attempt in attempts], number], self.device)
-        return z.with_line("seed", noise.fork(seed, noise.PLACE, branch))
+        return z.with_line("seed", noise.fork(seed, noise.HYPOTHESIS, branch))
 
     def fit(self, canvas: Canvas | None, width: int) -> None:
         """Blocks of another width: a row with a wider one has come, or the widest has left."""
@@ -231,8 +231,8 @@ class Contexts:
     def _count(self, lane: LiveLane, attempts: Sequence[Attempt], appends: bool) -> None:
         """Note what each attempt's block takes to open, and then for each candidate."""
         for attempt in attempts:
-            kept = attempt.previous_start if appends else None
-            attempt.columns = self.model.columns(attempt.request.length, attempt.block.start, attempt.width, kept)
+            before = attempt.previous_start if appends else None
+            attempt.columns = self.model.columns(attempt.request.length, attempt.block.start, attempt.width, before)
             attempt.opened = attempt.opened if appends else 1
         lane.scheduler.count([(attempt, attempt.columns[0]) for attempt in attempts])
 

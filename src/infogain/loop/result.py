@@ -54,8 +54,8 @@ class Result:
         return rows
 
     @property
-    def kept(self) -> list[int]:
-        """Generated tokens that are left in each row once it is cut at its EOS."""
+    def text_lengths(self) -> list[int]:
+        """How many tokens of each row were generated and stand before its EOS."""
         return [int(mask[: len(row)].sum()) for mask, row in zip(self.generated, self.rows(), strict=True)]
 
     def plain(self) -> dict[str, Any]:

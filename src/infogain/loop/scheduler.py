@@ -49,13 +49,13 @@ class CandidateFacts(NamedTuple):
     row: int  # of the context
     fingerprint: int  # of its block; no two that differ share one, but for an accident in 64 bits
 
-    def broken(self, before: int, words: int) -> str | None:
+    def broken(self, before: int, vocab_size: int) -> str | None:
         """The first promise that it breaks, given the masks its block had before and the size of the vocabulary."""
         if not math.isfinite(self.remaining):
             return "no_distribution"
         if self.commits - self.erases != before - self.left:
             return "outside"
-        if self.forbidden or self.lowest < 0 or self.highest >= words:
+        if self.forbidden or self.lowest < 0 or self.highest >= vocab_size:
             return "no_token"
         if math.isnan(self.cost):
             return "no_score"
@@ -162,7 +162,7 @@ class Scheduler:
         for attempt in set(self.live):
             attempt.context = [moved[row] for row in attempt.context]
 
-    def check(self, facts: Sequence[CandidateFacts], words: int, where: str) -> dict[int, Exception]:
+    def check(self, facts: Sequence[CandidateFacts], vocab_size: int, where: str) -> dict[int, Exception]:
         """The rows whose logits are no distribution, each with its error; raises where a sampler breaks a promise."""
         parents = [candidate.parent for candidate in facts]
         if parents != sorted(parents) or set(parents) != set(range(len(self.live))):
@@ -171,7 +171,7 @@ class Scheduler:
         left: dict[Attempt, int] = {}
         for candidate in facts:
             attempt = self.live[candidate.parent]
-            broken = candidate.broken(attempt.left, words)
+            broken = candidate.broken(attempt.left, vocab_size)
             if not broken and left.setdefault(attempt, candidate.left) != candidate.left:
                 broken = "uneven"
             if not broken and attempt.steps_here >= STEPS_PER_MASK * attempt.block.masks:

@@ -143,7 +143,7 @@ def score(step: Step, sampler: Sampler, p: Marginals | None) -> Tensor:
 
 def _worth(step: Step, sampler: Sampler, part: Part, p: Marginals | None) -> Tensor:
     a = step.a[part.index]
-    z_next = part.draft.seen(step.z.p[a.parent] if p is None or part is step.finishing else p)
+    z_next = part.draft.with_marginals(step.z.p[a.parent] if p is None or part is step.finishing else p)
     worth = sampler.score(step.z, a, z_next)
     if worth.shape != z_next.cost.shape:
         raise ContractError(
@@ -172,7 +172,7 @@ def survivors(
     before = tuple(q[step.a.parent[kept]] for q in (step.z.p, *step.z.before)[: traits.memory])
     live = [attempt for attempt, count in zip(sizes, counts, strict=True) for _ in range(count)]
     kept = torch.cat([kept, every[step.finishing.index]]) if step.finishing else kept
-    return draft.seen(p[best], before), live, kept
+    return draft.with_marginals(p[best], before), live, kept
 
 
 @dataclass(frozen=True)
@@ -182,12 +182,12 @@ class StepEvent:
     lane: int
     step: int  # loop iterations before this one
     z: State  # before the step [R]
-    prompt: list[int]  # of each hypothesis [R]
-    copy: list[int]  # independent decode it belongs to [R]
+    rows: list[int]  # [R] the row that each hypothesis belongs to, by its number in the lane
+    copy: list[int]  # [R] the attempt it belongs to, by its number in the row
     a: Candidates  # distinct candidates [M]
     score: Tensor  # [M]
     cost: Tensor  # [M] H̃ after the candidate
-    kept: Tensor  # indices of the candidates that live on
+    kept: Tensor  # indices of the candidates that survive the step
     done: int  # masks filled so far, over all the lane's decodes
     total: int  # masks there were
 
@@ -196,4 +196,4 @@ class StepEvent:
         z, a = self.z, self.a
         small = (z.start.clone(), z.masked, z.p.entropy.clone(), a.parent, a.chosen, a.tokens)
         tensors = (*small, self.score, self.cost, self.kept)
-        return TraceStep(self.step, partial(read_rows, self.prompt, self.copy, tensors))
+        return TraceStep(self.step, partial(read_rows, self.rows, self.copy, tensors))

@@ -218,10 +218,10 @@ class Story:
         """Survivors keep their order, so an attempt's rows are the candidates kept in its last step, one for one."""
         before = self._groups.get((prompt, copy), [Hypothesis(self.prompts[prompt])])
         stopped = [h for h in before if h.stopped] if len(before) != len(rows) else []
-        going = [h for h in before if h not in stopped]
+        continuing = [h for h in before if h not in stopped]
         after = [
             parent.after(row, candidate, self._eos_ids)
-            for parent, row in zip(going, rows, strict=True)
+            for parent, row in zip(continuing, rows, strict=True)
             for candidate in row.candidates
             if candidate.kept
         ]

@@ -1,6 +1,6 @@
-"""Actions: how tokens are drawn and positions ranked, and the two families of proposals made of it.
+"""Actions: how tokens are drawn and positions ranked, and the two kinds of samplers that are made of it.
 
-One greedy action (Eq. 1), or N sampled ones (the Action Sampler of Sec. 3.2.2).
+A `Greedy` sampler proposes one action (Eq. 1), a `LookAhead` sampler N of them (the Action Sampler of Sec. 3.2.2).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from torch import Tensor
 
 from infogain.algorithm import noise
 from infogain.algorithm.marginals import Marginals
-from infogain.algorithm.state import Candidates, State, only
+from infogain.algorithm.state import Candidates, State, masked_or
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import counting, remembered
 from infogain.errors import ContractError, OptionError
 from infogain.options import HOTTEST, option
 from infogain.samplers.base import Sampler, Traits
 
-AHEAD = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
+PINNED_FIRST = 2.0**120  # lifts a probability above every other key; a power of two, so that its digits stay
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Drawing(Sampler):
 
     def draw(self, z: State, n: int = 1) -> Tensor:
         """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""
-        if self.tau_token == 0:  # no dice
+        if self.tau_token == 0:  # no draw
             return z.p.argmax[:, None].expand(-1, n, -1)
         u = noise.of_blocks(noise.uniform, noise.TOKEN, z, n)
         return z.p.draw(self.tau_token, u, self.top_k, self.top_p)
@@ -80,7 +80,7 @@ def position_noise(z: State, n: int) -> Tensor:
 
 def ordering(masked: Tensor, key: Tensor) -> Tensor:
     """Columns from the most to the least preferred: masked before the rest, then by key; ties to the left. [..., W]"""
-    return only(key, masked, -torch.inf).argsort(dim=-1, descending=True, stable=True)
+    return masked_or(key, masked, -torch.inf).argsort(dim=-1, descending=True, stable=True)
 
 
 def top(order: Tensor, count: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ class Greedy(Drawing):
         return False
 
     def phi(self, z: State, tokens: Tensor) -> Tensor:
-        """φ(ℓ, z): how much this sampler wants each position, given the token drawn there. [R, W]"""
+        """φ(ℓ, z): how much this sampler prefers each position, given the token drawn there. [R, W]"""
         raise NotImplementedError(f"{type(self).__name__} must say what φ is: define phi(z, tokens) -> [R, W]")
 
     def count(self, z: State, phi: Tensor, order: Tensor, budget: Tensor) -> Tensor:
@@ -126,11 +126,11 @@ class Greedy(Drawing):
                 f"{type(self).__name__} gave {list(phi.shape)}."
             )
         phi = phi if phi.is_floating_point() else phi.double()
-        wish = phi.clamp(min=torch.finfo(phi.dtype).min)  # the least of wishes is one still: written columns have none
-        key = wish + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else wish
+        key = phi.clamp(min=torch.finfo(phi.dtype).min)  # −inf ranks last among masked columns, before written ones
+        key = key + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else key
         order = ordering(z.masked, key)
         chosen = top(order, self.count(z, phi, order, budget))
-        return Candidates.grid((chosen & z.masked & (phi == phi))[:, None], tokens)  # NaN is no wish
+        return Candidates.grid((chosen & z.masked & (phi == phi))[:, None], tokens)  # never where φ is NaN
 
 
 def leading(holds: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ class LookAhead(Drawing):
         if self.gamma < 1 or type(self).pinned is not LookAhead.pinned:
             pinned = self.pinned(z)[:, None]  # those come first, and have one draw that all candidates share
             tokens = torch.where(pinned, tokens[:, :1], tokens)
-            key = torch.where(pinned, z.p.confidence[:, None] * AHEAD, key)
+            key = torch.where(pinned, z.p.confidence[:, None] * PINNED_FIRST, key)
         masked = z.masked[:, None]
         return Candidates.grid(top(ordering(masked, key), budget[:, None]) & masked, tokens)
 

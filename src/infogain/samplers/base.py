@@ -13,8 +13,8 @@ from infogain.algorithm.vocabulary import Vocabulary
 from infogain.options import Options, Registry
 
 
-class Words(Protocol):
-    """What a sampler may know of the tokenizer that belongs to a model."""
+class TokenizerInfo(Protocol):
+    """All that a sampler may know of a model's tokenizer."""
 
     @property
     def vocabulary(self) -> str:
@@ -23,7 +23,7 @@ class Words(Protocol):
 
 @dataclass(frozen=True)
 class Traits:
-    """What may be known of a sampler before it runs."""
+    """All that the loop knows of a sampler before it runs."""
 
     beam: int = 1  # hypotheses kept per attempt
     copies: int = 1  # independent decodes per prompt, the least H̃ of which is returned
@@ -38,7 +38,7 @@ class Traits:
 class Sampler(Options):
     """Table 6: expand (`propose`) → evaluate (the loop) → select (`score`)."""
 
-    purpose: ClassVar[str] = ""  # in words, what one would take it for
+    purpose: ClassVar[str] = ""  # in a sentence or two: what it does, and when to use it
     criteria: ClassVar[str] = ""  # what it maximises at each step
     sensitivity: ClassVar[str] = "–"  # to temperature, where the paper says
     greedy: ClassVar[bool] = True  # chooses positions by immediate certainty alone
@@ -51,11 +51,11 @@ class Sampler(Options):
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse a vocabulary this sampler cannot work with, before any work is done."""
 
-    def check_tokenizer(self, tokenizer: Words) -> None:
-        """Refuse the tokenizer of a model that this sampler's settings were not made for; asked where there is one."""
+    def check_tokenizer(self, tokenizer: TokenizerInfo) -> None:
+        """Refuse a tokenizer that this sampler's settings were not made for; called if the model has one."""
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
-        """Where to write, and what: one or more candidates per row. `budget` is K_t. [R]"""
+        """Candidates for each row, one or more: which columns to write, and what. `budget` is K_t. [R]"""
         raise NotImplementedError
 
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from infogain.algorithm.state import Candidates, State
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.options import option
-from infogain.samplers.base import SAMPLERS, Sampler, Traits, Words
+from infogain.samplers.base import SAMPLERS, Sampler, TokenizerInfo, Traits
 
 
 @SAMPLERS.register("best-of-n")
@@ -39,7 +39,7 @@ class BestOfN(Sampler):
     def check(self, vocabulary: Vocabulary) -> None:
         self.base.check(vocabulary)
 
-    def check_tokenizer(self, tokenizer: Words) -> None:
+    def check_tokenizer(self, tokenizer: TokenizerInfo) -> None:
         self.base.check_tokenizer(tokenizer)
 
     def propose(self, z: State, budget: Tensor) -> Candidates:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from infogain.algorithm.state import Candidates, State, only, total
+from infogain.algorithm.state import Candidates, State, masked_or, total
 from infogain.options import option
 from infogain.samplers.actions import LookAhead, certainty
 from infogain.samplers.base import SAMPLERS
@@ -28,4 +28,4 @@ class LookUM(LookAhead):
 
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
         metric = certainty(self.metric, z_next.p, z_next.tokens[:, None])[:, 0]
-        return total(only(metric, z_next.masked)) / z_next.left.clamp(min=1)
+        return total(masked_or(metric, z_next.masked)) / z_next.left.clamp(min=1)

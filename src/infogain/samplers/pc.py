@@ -14,7 +14,7 @@ from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import OptionError
 from infogain.options import option
 from infogain.samplers.actions import Greedy, drawn
-from infogain.samplers.base import SAMPLERS, Words
+from infogain.samplers.base import SAMPLERS, TokenizerInfo
 from infogain.samplers.frequencies import check_vocabulary, find_table, read_frequencies
 
 
@@ -49,7 +49,7 @@ class PC(Greedy):
         if self.frequencies is not None:
             read_frequencies(self.frequencies, vocabulary.size)
 
-    def check_tokenizer(self, tokenizer: Words) -> None:
+    def check_tokenizer(self, tokenizer: TokenizerInfo) -> None:
         if self.frequencies is not None:
             check_vocabulary(self.frequencies, tokenizer.vocabulary)
 

@@ -48,8 +48,8 @@ class CellObserver:
         """Mean H̃ over all rows, finished ones included, after each step."""
         assert self.paths is not None
         if event.step == 0:
-            self.cost = torch.zeros_like(event.cost[: len(event.prompt)])
-            self.paths.append((len(event.prompt), [], []))
+            self.cost = torch.zeros_like(event.cost[: len(event.rows)])
+            self.paths.append((len(event.rows), [], []))
         rows = event.z.attempt[event.a.parent[event.kept]]
         self.cost = self.cost.index_put((rows,), event.cost[event.kept])
         count, written, costs = self.paths[-1]
