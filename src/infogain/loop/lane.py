@@ -43,7 +43,7 @@ class Lane:
             kinds = " and ".join(type(value).__name__ for value in (self.canvas, self.recipe))
             raise InputError(
                 f"decoding takes lanes of a Canvas and a Recipe; got {kinds}. "
-                'Make them with Canvas.from_prompts or Canvas.infill, and Recipe("info-gain").'
+                'Make them with Canvas.from_prompts or .infill, and Recipe("info-gain").'
             )
         if self.seeds is not None and len(self.row_seeds) != self.rows:
             raise InputError(f"seeds must be one per row ({self.rows}); got {len(self.row_seeds)}.")
