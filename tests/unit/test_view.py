@@ -260,7 +260,7 @@ def test_a_column_that_is_written_twice_shows_what_stood_there_in_each_frame(tmp
         for at, (columns, write) in enumerate(zip(masked, writes, strict=True))
     ]
     recipe = {"sampler": {"name": "own"}, "schedule": {"name": "tokens", "k": 1}}
-    trace = Trace(recipe, mask, [[mask, mask]], _steps=[TraceStep(at, [row]) for at, row in enumerate(rows)])
+    trace = Trace(recipe, mask, [[mask, mask]], steps=[TraceStep(at, [row]) for at, row in enumerate(rows)])
     page.write_text(view.page([("t", trace)], {0: "a", 1: "b"}.__getitem__), encoding="utf-8")
     for step, text, done in ((0, "··", 0), (1, "a·", 1), (2, "·b", 1), (3, "bb", 2)):
         shown = opened(page, f"#step={step}")
