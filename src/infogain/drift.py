@@ -56,7 +56,7 @@ class DriftSums:
 
 @dataclass(frozen=True)
 class Drift:
-    """The report. Texts are decoded twice from the same seeds, with the cache and without."""
+    """How far a cache drifts. Texts are decoded twice from the same seeds, with the cache and without."""
 
     cache: str
     refresh: int  # blocks that were opened from one reading
@@ -66,7 +66,7 @@ class Drift:
     tokens: int
     tokens_changed: int
     recipe: Plain
-    provenance: Plain  # of the model with its cache
+    provenance: Plain  # which model it was, with its cache
 
     def plain(self) -> Plain:
         return asdict(self)
@@ -108,7 +108,7 @@ class Pair(Wrapper):
     def _opened(
         self, context: BackboneContext, logits: Tensor, canvas: Canvas, start: Sequence[int], end: Sequence[int]
     ) -> PairContext:
-        """With the twin's, which reads the whole row. Where the cached model does not, it may be off already."""
+        """Open the block in both models, and compare them where the cached one has not read the whole row."""
         exact, expected = self.exact.prefill(canvas, start, logits.shape[1], end)
         _, masked = canvas.view(context.start, logits.shape[1])
         if self.refresh > 1:
@@ -130,7 +130,7 @@ class Pair(Wrapper):
             self._note(self.by_age[int(age[m])], cached[m][masked[m]], exact[m][masked[m]])
 
     def _note(self, sums: DriftSums, cached: Tensor, exact: Tensor) -> None:
-        """Both [masked columns, V]."""
+        """Add the logits of one canvas, both [masked columns, V], to the sums."""
         gap = (cached.float() - exact.float()).abs()
         p, q = (Marginals.of(logits.clone()[None], self.vocabulary) for logits in (exact, cached))
         surest = [int(x.entropy.argmin()) for x in (p, q)]
@@ -174,6 +174,6 @@ def measure(model: TextModel, job: Job, recipe: Recipe, batch_size: int = 16, ob
 
 
 def differences(a: Generation, b: Generation) -> Iterator[bool]:
-    """Token by token; where one text is longer, it differs."""
+    """Whether each token differs; where one text is longer, it does."""
     for i in range(max(len(a.tokens), len(b.tokens))):
         yield a.tokens[i : i + 1] != b.tokens[i : i + 1]

@@ -3,7 +3,7 @@
 InfoGainError
 ├── InputError (ValueError)          a canvas, prompt or argument that cannot be decoded
 │   ├── ContextError                 a text longer than the model's context
-│   ├── UnsupportedTask                   a task that this model cannot be asked
+│   ├── UnsupportedTask              a task that this model cannot be asked
 │   └── OptionError                  an option of a sampler, schedule or recipe
 │       └── UnknownName              a name nobody registered; suggests the nearest
 ├── ContractError (RuntimeError)     a sampler or model broke the promise it makes to the loop

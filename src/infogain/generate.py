@@ -31,7 +31,7 @@ class Generation:
     prompt: Prompt
     text: str
     finish: str  # "eos", "stop" (a stop string) or "length"
-    tokens: list[int]  # that were written: they end before an EOS, but not at a stop string, which cuts the text only
+    tokens: list[int]  # written ones, up to an EOS; a stop string cuts the text but not these
     revealed: list[int]  # the step that wrote each of them
     cumulative_entropy: float  # H̃, Eq. 2
     forwards: int  # model calls it took part in
@@ -73,7 +73,7 @@ def generate(
     chat         put texts into the chat template; unset: if the checkpoint has one
     system       system message of a chat
     stop         cut the text before any of these strings, and open no block after one that holds it
-    stop_at_eos  the same for the tokens that end a text: the recipe's eos_ids, or else the checkpoint's
+    stop_at_eos  end a text at a token that ends texts: one of the recipe's eos_ids, or else of the checkpoint's
     seeds        one per prompt; unset: made from the recipe's seed and the prompt's number
     batch_size   prompts decoded together; when one is done the next takes its place, the longest first
     observe      called with a StepEvent per step
@@ -149,8 +149,8 @@ def decode_job(
 ) -> Iterator[tuple[int, Generation]]:
     """Decode a job, `batch_size` prompts at a time; each text comes with its prompt's number as soon as it is done.
 
-    The longest prompts go first, and the next takes the place of one that is done. The recipe is one that `settle` has
-    filled in.
+    The longest prompts go first, and the next takes the place of one that is done. `settle` must have filled in the
+    recipe.
     """
     stops = as_stops(stop)
     seeds = noise.row_seeds(recipe.seed, len(job.rows)) if seeds is None else seeds
@@ -165,7 +165,7 @@ def decode_job(
 
 
 def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
-    """In the order of their prompts. If decoding breaks off, the error's `finished` holds those that came."""
+    """All texts in the order of their prompts. If decoding breaks off, the error's `finished` holds those done."""
     texts: dict[int, Generation] = {}
     try:
         for i, text in finished:
@@ -206,14 +206,17 @@ def as_stops(stop: str | Sequence[str]) -> list[str]:
 
 
 def _early_stop(tokenizer: Tokenizer, stops: list[str], recipe: Recipe) -> Any:
-    """For the loop to ask at block ends. Where it cannot (beams, random order), texts are cut when they are done."""
+    """A function that tells the loop at block ends whether to stop; None where it cannot ask (beams, random order).
+
+    There, texts are cut when they are done.
+    """
     if not stops or recipe.order == "random" or recipe.sampler.traits.beam > 1:
         return None
     return lambda row, written: any(stop in tokenizer.decode(written) for stop in stops)
 
 
 def _read(tokenizer: Tokenizer, prompt: Prompt, whole: bool, result: Result, stops: list[str]) -> Generation:
-    """The text of a Result of one row."""
+    """The Generation that a Result of one row holds."""
     (row,), generated, revealed = result.rows(), result.generated[0].tolist(), result.revealed[0].tolist()
     written = [column for column in range(len(row)) if generated[column]]
     text = tokenizer.decode(row if whole else [row[column] for column in written])

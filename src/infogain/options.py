@@ -1,4 +1,4 @@
-"""Policies are values: frozen dataclasses whose fields are their options, made by name and dumped to plain dicts.
+"""Samplers, schedules and recipes are values: frozen dataclasses whose fields are their options.
 
 A field's range, help and choices stand in its metadata once; validation, `--help`, CLI flags and
 recipes all read them from there.
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
 from infogain.errors import OptionError, UnknownName
 
 Plain = dict[str, Any]
-MOST = 2**31 - 1  # of anything that is counted
+MOST = 2**31 - 1  # the largest number of anything that is counted
 HOTTEST = 1e20  # a temperature at which every draw is uniform to the last digit, far from where float32 overflows
 LARGEST = 3.4e38  # what float32 holds, in which models compute: beyond it a number would become infinite there
 
@@ -45,6 +45,7 @@ def option(
 
 
 def fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
+    """The options of a class, by name."""
     return {field.name: field for field in dataclasses.fields(kind) if field.init}
 
 
@@ -142,7 +143,7 @@ T = TypeVar("T", bound=Options)
 
 @dataclass(frozen=True)
 class Registry(Generic[T]):
-    """Named kinds of policy, for example all samplers."""
+    """Classes by name, for example all samplers."""
 
     kind: str
     entries: dict[str, type[T]]
@@ -186,7 +187,7 @@ class Registry(Generic[T]):
     def vary(self, value: T, **options: Any) -> T:
         """A value with these options over its own."""
         self._check_names(type(value), value.name, options)
-        return dataclasses.replace(value, **options)  # type: ignore[type-var]  # policies are dataclasses
+        return dataclasses.replace(value, **options)  # type: ignore[type-var]  # entries are dataclasses
 
     def _check_names(self, entry: type[T], name: str, options: Plain) -> None:
         known = fields(entry)
@@ -195,12 +196,12 @@ class Registry(Generic[T]):
                 raise UnknownName(f"option of {self.kind} {name!r}:", given, known, self.takers(given))
 
     def takers(self, option: str) -> str:
-        """Whose option it is, to be said behind one that was misplaced."""
+        """A note of which entries take this option, for the error about one that was misplaced; empty if none does."""
         names = [name for name in self if option in fields(self[name])]
         return f" ({option} belongs to {', '.join(names)})" if names else ""
 
     def parse(self, value: T | str | Mapping[str, Any]) -> T:
-        """From a ready value, a bare name, or a plain table with a `name`."""
+        """The value that is given ready made, by its bare name, or as a plain table with a `name`."""
         if isinstance(value, str):
             return self.make(value)
         if isinstance(value, type):
@@ -213,7 +214,7 @@ class Registry(Generic[T]):
 
 
 def plain(value: Options) -> Plain:
-    """A policy as a plain table: `parse` of it gives the value back. Unset options (None) are left out.
+    """A sampler, schedule or recipe as a plain table, less unset options (None): `parse` of it gives the value back.
 
     A class nobody registered is told by where it stands: it must not pass for the one it derives from.
     """

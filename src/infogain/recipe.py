@@ -18,6 +18,8 @@ BLOCK_HELP = "columns decoded together; 0: all of them; for texts unset: 16, oth
 
 @dataclass(frozen=True)
 class Recipe(Options):
+    """All settings of a decode except the model and the canvas. Unset options are filled in by whoever decodes."""
+
     name: ClassVar[str] = "recipe"
 
     sampler: Sampler = option("info-gain", "how each step chooses")
@@ -36,7 +38,7 @@ class Recipe(Options):
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Recipe:
-        """From plain tables, as `plain` gives them and TOML holds them."""
+        """The recipe that a plain table holds, as `plain` gives it and TOML files keep it."""
         for key in table:
             if key not in fields(cls):
                 raise UnknownName("recipe key", key, fields(cls))
@@ -65,6 +67,7 @@ class Recipe(Options):
             )
 
     def plain(self) -> Plain:
+        """The recipe as a plain table, for JSON and TOML."""
         table = plain(self)
         del table["name"]
         return table

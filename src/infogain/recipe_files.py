@@ -14,7 +14,7 @@ SUFFIX = ".toml"
 
 
 def recipes_folder() -> Path:
-    """Within the installed package, or at the root of a checkout."""
+    """The folder of recipes: within the installed package, or at the root of a checkout."""
     package = Path(__file__).parent
     inside = package / "recipes"
     return inside if inside.is_dir() else package.parents[1] / "recipes"
@@ -26,7 +26,7 @@ def recipe_names() -> list[str]:
 
 
 def about_recipe(name: str) -> str:
-    """What the head of its file says of a recipe that comes with the package."""
+    """The comment at the head of a recipe that comes with the package: whose settings it holds."""
     lines = _recipe_path(name).read_text(encoding="utf-8").splitlines()
     return " ".join(line.removeprefix("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
 

@@ -72,14 +72,14 @@ def chat(source: Source, length: int | None, system: str | None, settings: Recip
 
 def _ask(console: Console) -> str:
     try:
-        return input("› ")  # which edits lines only if it knows its prompt
+        return input("› ")  # readline edits lines only if it knows the prompt
     except (EOFError, KeyboardInterrupt):
         console.print()
         return "/exit"
 
 
 class Talk:
-    """A conversation so far."""
+    """A conversation: what was said so far, and how answers are decoded."""
 
     def __init__(
         self, console: Console, model: TextModel, recipe: Recipe, length: int | None, system: str | None
@@ -88,7 +88,7 @@ class Talk:
         self.messages: list[Message] = []
 
     def turn(self, said: str) -> bool:
-        """One turn; returns whether the talk goes on. A mistake ends neither it nor the conversation."""
+        """Answer what was said, or carry out its /command; False: leave. A mistake does not end the conversation."""
         command, _, rest = said.strip().partition(" ")
         try:
             if command == "/exit":

@@ -96,7 +96,7 @@ def compare(
 
 
 def warm_up(model: TextModel, job: Job, recipes: Iterable[Recipe]) -> None:
-    """Walk every recipe's way once, in two steps for each block: none pays for what only a first decode does."""
+    """Decode once with every recipe, in two steps for each block: no timed decode is then its recipe's first."""
     for recipe in recipes:
         half = TokensPerStep(max(1, (recipe.block or BLOCK) // 2))
         collect(decode_job(model, job, replace(recipe, schedule=half)))
@@ -126,7 +126,7 @@ def with_sampler(recipe: Recipe, name: str, settings: RecipeFlags) -> Recipe:
 
 
 def common_part(settings: RecipeFlags) -> RecipeFlags:
-    """What holds for every sampler."""
+    """The flags that hold for every sampler."""
     return replace(settings, sampler={}, base={})
 
 

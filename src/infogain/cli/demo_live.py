@@ -23,14 +23,14 @@ NAMES = ("entropy", "info-gain")
 
 
 class LiveComparison(NamedTuple):
-    """What happened: a line for each sampler, and its trace with a title."""
+    """What two samplers made of one problem: a sentence for each, and each trace with a title."""
 
     verdicts: list[str]
     traces: list[tuple[str, Trace]]
 
 
 def compare_live(console: Console, subject: Subject, delay: float) -> LiveComparison:
-    """The first problem from seed 0: nothing is picked."""
+    """Decode the first test problem with both samplers, from seed 0, and show both canvases while they are written."""
     model, alphabet = subject.zoo
     task = load_task(TASK)
     problem = task.problems(1, "test")[0]
@@ -58,6 +58,6 @@ def compare_live(console: Console, subject: Subject, delay: float) -> LiveCompar
 
 
 def in_decimals(text: str) -> str:
-    """The equation for people; as it is where it is none."""
+    """The equation with a decimal product, for people to read; other text as it is."""
     match = re.fullmatch(r"W(\d\d)\*(\d\d)=([01]+)", text)
     return f"{match[1]} × {match[2]} = {int(match[3], 2)}" if match else text

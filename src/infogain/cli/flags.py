@@ -59,7 +59,7 @@ Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 @dataclasses.dataclass
 class RecipeFlags:
-    """What the recipe flags said, by what they belong to."""
+    """The values of the recipe flags that were given, by what they belong to."""
 
     file: Plain = dataclasses.field(default_factory=dict)
     sampler: Plain = dataclasses.field(default_factory=dict)
@@ -138,7 +138,7 @@ def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list
 
 
 def flag_type(kind: type, field: str) -> click.ParamType[Any] | None:
-    """What a flag for this field takes; None for a policy, which has a flag of its own."""
+    """The type of value that a flag for this field takes; None for a sampler, which has a flag of its own."""
     return next((TYPES[part] for part in accepted(kind, field) if part in TYPES), None)
 
 
@@ -183,7 +183,7 @@ def _metavar(kinds: Iterable[type], field: str) -> str | None:
 
 
 def _meaning(kind: type, field: str) -> str:
-    """What an option means, and what holds where it is not given, if its own words do not say."""
+    """The meaning of an option, with its default where the option's help does not say it."""
     default, meaning = fields(kind)[field].default, str(fields(kind)[field].metadata["help"])
     return meaning if default is dataclasses.MISSING or "unset" in meaning else f"{meaning}; unset: {default}"
 

@@ -168,7 +168,7 @@ def _tokenizer(found: Checkpoint) -> str:
 
 
 def _memory(parts: Parts, meanings: dict[str, str]) -> Group:
-    """What each part takes, and whether it fits; `meanings` of the parts."""
+    """A table of the memory that each part takes and whether all fits, with the `meanings` of the parts below."""
     (free, where), table = _free_memory(), plain_table()
     for title in ("dtype", *parts(1), "in all", f"{where}?"):
         table.add_column(title, justify="left" if title == "dtype" else "right", no_wrap=True)

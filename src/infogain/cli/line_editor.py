@@ -14,7 +14,7 @@ MOST = 1000  # lines that are kept
 
 
 def state_file(name: str) -> Path:
-    """Where we keep what is no setting of the user's: in $XDG_STATE_HOME, or in ~/.local/state."""
+    """The path of a file that outlives a session: in $XDG_STATE_HOME, or in ~/.local/state."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "infogain" / name
 
 
@@ -23,7 +23,7 @@ def remembered(path: Path) -> Iterator[None]:
     """Inside, `input` has the lines of earlier sessions behind the arrow keys; what is piped in is not kept."""
     try:
         import readline
-    except ImportError:  # as on Windows: lines are read plainly
+    except ImportError:  # Windows has none: lines are read plainly
         yield
         return
     if not sys.stdin.isatty():

@@ -65,7 +65,7 @@ class Source:
 
     @property
     def cached(self) -> Source:
-        """With the paper's dual cache, which a model of the zoo has only where it is asked for."""
+        """This source with the paper's dual cache, which a model of the zoo has only where it is asked for."""
         return replace(self, cache="dual") if self.cache is None and is_of_zoo(self.name or DEFAULT) else self
 
     def load(self) -> TextModel:

@@ -1,4 +1,4 @@
-"""Files that commands write: whether they can be is found out before the work, and none is replaced unasked."""
+"""Checks on files that commands write: made before the work begins, so that nothing is replaced unasked or lost."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ OVERWRITE = click.option("--overwrite", is_flag=True, help="replace files that e
 
 
 def check_file(path: Path | None, overwrite: bool) -> None:
+    """Refuse a file that cannot be written, or that is there and may not be replaced."""
     check_folder_of(path)
     if path:
         _keep([path], overwrite)
@@ -28,14 +29,14 @@ def check_folder_of(path: Path | None) -> None:
 
 
 def make_folder(folder: Path | None, names: Iterable[str], overwrite: bool) -> None:
-    """A folder for files of these names."""
+    """Make a folder for files of these names; refuse it if one of them is there."""
     if folder:
         _keep([folder / name for name in names], overwrite)
         folder.mkdir(parents=True, exist_ok=True)
 
 
 def check_record(path: Path, about: Plain, overwrite: bool) -> None:
-    """A JSON record that is made anew from what is kept beside it replaces one of the same question unasked."""
+    """Refuse to replace a JSON record that is `about` something else; one of the same question may be made anew."""
     if overwrite or not path.exists():
         return
     try:

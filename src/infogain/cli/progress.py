@@ -20,7 +20,7 @@ PAUSE = 10.0  # seconds between two lines
 
 
 class Lines(Progress):
-    """For a log: what a bar would say, now and then."""
+    """Progress for a log: a line every ten seconds with what a bar would say."""
 
     def __init__(self, *columns: ProgressColumn, console: Console) -> None:
         super().__init__(*(x for x in columns if not isinstance(x, BarColumn)), console=console, disable=True)
@@ -41,7 +41,7 @@ class Lines(Progress):
 
 
 class Label(ProgressColumn):
-    """These words; without any, what the task is said to be doing."""
+    """A column with fixed words or, without any, with what the task is said to be doing."""
 
     def __init__(self, words: str | None = None) -> None:
         super().__init__(Column(no_wrap=True))
@@ -52,7 +52,7 @@ class Label(ProgressColumn):
 
 
 def bar(*columns: ProgressColumn, console: Console | None = None) -> Progress:
-    """To be entered; it goes when it is left. Output goes where it was sent: rich would print it beside the bar."""
+    """A progress bar, as a context manager; it vanishes at the end. What is printed meanwhile is left alone."""
     console = console or Terminal(stderr=True)
     if console.is_terminal:
         return Progress(*columns, console=console, transient=True, redirect_stdout=False)

@@ -1,4 +1,4 @@
-"""Prompts from the command line, a file or a pipe, each with what may be said of it alone."""
+"""Prompts from the command line, a file or a pipe, each with its own length, seed and id where it has them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEED_BITS = 63
 
 @dataclass(frozen=True)
 class PromptLine:
-    """A prompt, and what its JSON line says of it alone."""
+    """A prompt, and the settings of its own that its JSON line may hold."""
 
     prompt: Prompt
     id: str | int | None = None  # carried into the output

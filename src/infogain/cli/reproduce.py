@@ -112,7 +112,7 @@ def show(found: Plain, written: str) -> None:
 def check_asked(
     cells: Sequence[PlannedCell], refused: dict[str, str], data: Path | None, frequencies: str | None
 ) -> None:
-    """There is something to ask, and nothing was said in vain."""
+    """Refuse a call in which no task can be asked, or a flag would have no effect."""
     if not cells:
         raise InputError(" ".join(refused.values()))
     if data and not any(cell.plan.task.files for cell in cells):
@@ -122,7 +122,7 @@ def check_asked(
 
 
 def warn(cells: Sequence[PlannedCell], model: TextModel, frequencies: str | None) -> None:
-    """What differs from the paper's setting."""
+    """Say on the error stream what differs from the paper's setting."""
     own, recipes = model.denoiser.attention_block, [cell.plan.recipe for cell in cells]
     others = {recipe.block for recipe in recipes} - {None, own}
     if own and others:
@@ -146,7 +146,7 @@ def _work(plan: Plan, runs: Path, batch_size: int) -> float:
 
 
 def _weight(plan: Plan) -> float:
-    """What a token takes, about: a forward for every K, and twice as much where some steps look ahead."""
+    """Roughly what a token costs: a forward for every K, and twice as much where some steps look ahead."""
     k = getattr(plan.recipe.schedule, "k", 1)
     return (2 if isinstance(plan.recipe.sampler, LookAhead) else 1) / k
 

@@ -84,7 +84,7 @@ def results(
 
 
 def find_runs(runs: Path, names: Sequence[str]) -> list[Run]:
-    """Each by its folder, or by a part of its name; without names, all there are."""
+    """The runs of these names, each its folder or a part of it that no other run has; without names, all there are."""
     folders = {name: folder for name in names for folder in (runs / name, Path(name)) if (folder / RUN).is_file()}
     every = list_runs(runs) if not names or set(names) - set(folders) else []
     return [Run.open(folders[name]) if name in folders else _named(name, every) for name in names] or every
@@ -100,7 +100,7 @@ def _named(name: str, every: Sequence[Run]) -> Run:
 
 
 def narrow(runs: list[Run]) -> Table:
-    """What a terminal has room for: the main columns, or of a single run all of them as lines."""
+    """A listing narrow enough for a terminal: the main columns of several runs, or all of a single run as lines."""
     if len(runs) > 1:
         return listing(runs, found=NARROW)
     table = listing(runs)

@@ -1,4 +1,4 @@
-"""A file of JSON lines, one per text, that goes on where it stopped, even where its writer was killed in mid-line."""
+"""A file of JSON lines, one per text, that can be continued, even where its writer was killed in mid-line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from infogain.evals.lock import lock
 from infogain.evals.run_comparison import flat
 from infogain.options import Plain
 
-BEGINNING = b'{"number": '  # of every line
-CHANGED = {  # in words, for these are hashes
+BEGINNING = b'{"number": '  # every line begins so
+CHANGED = {  # what to say of a change in these, which are hashes
     "input": "length, the chat template or the system message is another now",
     "made_by": "model's weights or tokenizer, or pc's table, are others now",
 }
@@ -28,7 +28,7 @@ class ResumableFile:
         self.path, self.overwrite = path, overwrite
 
     def lines(self) -> dict[int, Plain]:
-        """The whole lines by their texts' numbers; none where they are to be replaced. Refuses what is not ours."""
+        """The complete lines by their texts' numbers; none if they are to be replaced. Other files are refused."""
         if self.overwrite or not self.path.is_file():  # a pipe has nothing that could be lost
             return {}
         *whole, rest = self.path.read_bytes().split(b"\n")
@@ -48,7 +48,7 @@ class ResumableFile:
 
     @contextmanager
     def resume(self, about: Sequence[Plain]) -> Iterator[tuple[set[int], Callable[[Plain], None]]]:
-        """Gives the numbers of texts that are there, and what adds a line; `about` is what those texts must say."""
+        """Gives the numbers of the texts there are, and a function that adds a line; `about` must agree with them."""
         with self.path.open("ab") as file:
             lock(file, self.path)
             held = self.lines()
@@ -76,7 +76,7 @@ class ResumableFile:
 
 
 def _said(line: Plain) -> Plain:
-    """What a line says of how its text came about, as JSON gives it back, by whole names and less what is spelling."""
+    """The settings that decided a line's text, by whole names, less the names of what `made_by` knows by content."""
     said = flat(json.loads(json.dumps({key: line[key] for key in ABOUT if key in line})))
     return {name: value for name, value in said.items() if name.rpartition(".")[2] not in SPELLING}
 

@@ -67,7 +67,7 @@ def unified_view() -> Table:
 
 
 def _properties(sampler: Sampler) -> list[Text]:
-    """What stands of a sampler in the columns that MEANINGS explains."""
+    """The cells of a sampler in the columns that MEANINGS explains."""
     kind = [_yes(sampler.greedy), _yes(sampler.traits.adaptive)]
     return [Text(each) for each in (sampler.criteria, sampler.sensitivity, *kind)]
 

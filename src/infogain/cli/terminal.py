@@ -1,4 +1,4 @@
-"""What we print on a terminal: text as it is, of which nothing becomes a colour, an emoji or an order to the terminal.
+"""Printing on a terminal: nothing in a text becomes a colour, an emoji or an order to the terminal.
 
 A model may write anything, and so may the author of a file name, a prompt or a checkpoint's config.
 """
@@ -34,7 +34,7 @@ def harmless(text: str) -> str:
 
 
 def literal(text: str, style: str = "") -> Text:
-    """Words for a table or a live display. (rich drops some control characters in silence; here they are shown.)"""
+    """A text for a table or a live display, with control characters shown, which rich drops in silence."""
     return Text(harmless(text), style)
 
 
@@ -58,15 +58,15 @@ class Terminal(Console):
 
 
 def write(console: Console, text: str, style: str | None = None) -> None:
-    """A text and a newline. Rich would lay it out: tabs become spaces, and spaces at the end of a long line go."""
+    """Print a text and a newline as they are; rich would turn tabs into spaces and drop spaces at the end of lines."""
     console.print(Segments([Segment(f"{harmless(text)}\n")]), style=style, soft_wrap=True)
 
 
 def say(text: str = "", err: bool = False, nl: bool = True) -> None:
-    """A line of ours, with names that others chose in it."""
+    """Print a line of ours, in which names that others chose may stand."""
     click.echo(harmless(text), err=err, nl=nl)
 
 
 def busy(words: str) -> Status:
-    """To be entered: a sign on the error stream that something is going on."""
+    """A spinner on the error stream, as a context manager, that says what is going on."""
     return Terminal(stderr=True).status(literal(words))

@@ -1,6 +1,6 @@
 """The texts of `generate` and `infill`: shown on a terminal, or a JSON line each in a file or a pipe.
 
-A file goes on where it stopped: a line that is there is kept if it is what would be decoded now, and refused if not.
+A file can be continued: a line that is there is kept if it is what would be decoded now, and refused if not.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ class PlannedTexts:
 
     @cached_property
     def seeds(self) -> list[int]:
-        """Those that prompts bring, or else made from the recipe's."""
+        """A seed for each prompt: its own, or else one made from the recipe's."""
         made = row_seeds(self.recipe.seed, len(self.asked))
         return [seed if one.seed is None else one.seed for one, seed in zip(self.asked, made, strict=True)]
 
     @cached_property
     def settings(self) -> Plain:
-        """What all texts have in common."""
+        """The settings that all texts have in common."""
         return {"stop": list(self.stop), "recipe": self.recipe.plain(), "provenance": self.model.provenance}
 
     def about(self, i: int) -> Plain:
-        """What the line of text i says of how it came about: two lines that agree in this hold the same text."""
+        """Everything that decides text i, as its line says it: two lines that agree in this hold the same text."""
         one = self.asked[i]
         named = {} if one.id is None else {"id": one.id}
         posed = {"prompt": one.prompt, "input": hash_of(self.job.rows[i]), "seed": self.seeds[i]}
@@ -125,7 +125,7 @@ class TextOutput:
 
     @contextmanager
     def _sink(self, planned: PlannedTexts) -> Iterator[tuple[set[int], Finish]]:
-        """Gives the numbers that are there already, and what writes one more."""
+        """Gives the numbers of the texts that are there already, and a function that writes one more."""
         if self.file:
             with _to_file(self.file, planned) as sink:
                 yield sink
@@ -151,7 +151,7 @@ def output_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def part(job: Job, numbers: Sequence[int]) -> Job:
-    """These rows of a job."""
+    """The job with these rows only."""
     return replace(job, prompts=[job.prompts[i] for i in numbers], rows=[job.rows[i] for i in numbers])
 
 

@@ -1,4 +1,4 @@
-"""Run programs that nobody has read: each in a process of its own, walled in, and gone without a trace afterwards."""
+"""Run programs that nobody has read: each in a process of its own, isolated, and gone without a trace afterwards."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PROOF = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a program.
+    """The outcome of running a program.
 
     ok           the tests ran to their end
     status       passed; failed, timeout or memory; ended: it left before the tests did; output: it printed too much;
@@ -136,7 +136,7 @@ def ready() -> str | None:
 
 
 def has_walls(unsafe: bool = False) -> bool:
-    """True, or an error; where somebody allows programs to run without walls, False."""
+    """Can programs be isolated here? Where not, an error or, if `unsafe` allows running them all the same, False."""
     refused = ready()
     if refused and not (unsafe and sys.platform == "linux"):
         raise SandboxError(

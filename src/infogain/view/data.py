@@ -1,4 +1,4 @@
-"""What the viewer is given: of each trace the history of every prompt's answer, rounded, and no more than is shown."""
+"""The data that the viewer plays: for each trace the history of every prompt's answer, rounded to what is shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def data(traces: Sequence[tuple[str, Trace]], words: Words | None = None) -> Pla
 
 
 def run(title: str, trace: Trace, words: Words | None) -> Plain:
-    """One trace. Of a beam the hypothesis that won is followed, of independent copies the one that did."""
+    """One trace as the viewer takes it: the steps of the hypothesis that became each prompt's answer."""
     story = tell(trace, title)
     moves = [story.best(prompt).moves for prompt in range(len(trace.canvas))]
     return {

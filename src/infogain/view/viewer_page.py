@@ -29,7 +29,7 @@ def page(traces: Sequence[tuple[str, Trace]], words: Words | None = None, title:
 
 
 def fragment(traces: Sequence[tuple[str, Trace]], words: Words | None = None) -> str:
-    """One viewer for a page that holds `assets()` once."""
+    """The HTML of one viewer, for a page that holds `assets()` once."""
     text = json.dumps(data(traces, words), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c")  # no token text can end the script element or begin a comment in it
     return f'<div class="infogain-viewer"><script type="application/json">{text}</script></div>'

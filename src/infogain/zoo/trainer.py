@@ -81,7 +81,7 @@ class TrainingSettings:
 
 
 class Trainer:
-    """A run so far. Texts and masks are functions of seed and step, so that is all there is to remember of chance."""
+    """A training run. Texts and masks are functions of seed and step, so no state of a random generator is kept."""
 
     def __init__(
         self, settings: TrainingSettings, pools: dict[str, Pool], device: torch.device, loss: Loss = elbo_loss
@@ -95,7 +95,7 @@ class Trainer:
 
     @property
     def progress(self) -> float:
-        """Share of the run that is over, by steps or by time, whichever is further. The rate follows it."""
+        """The share of the run that is over, by steps or time, whichever is further; the learning rate follows it."""
         limit = self.settings.minutes * 60
         return min(1.0, max(self.step / self.settings.steps, self.seconds / limit if limit else 0.0))
 
@@ -105,7 +105,7 @@ class Trainer:
         return self.settings.rate * rising * (1 + math.cos(math.pi * self.progress)) / 2
 
     def train_step(self) -> Tensor:
-        """One update from all batches; the loss of each. [batches]"""
+        """Update the weights once from all batches; returns the loss of each. [batches]"""
         losses = []
         for place, name in enumerate(self.settings.batches):
             seed = noise.fork(torch.tensor(self.settings.seed), BATCH, torch.tensor(place))

@@ -1,1 +1,1 @@
-"""What runs in a process of its own, on the standard library alone: nothing here imports the rest of the package."""
+"""The code inside the sandbox, on the standard library alone: nothing here imports the rest of the package."""

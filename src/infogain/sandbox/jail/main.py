@@ -44,7 +44,7 @@ def main(parent: str, time_limit: str, patience: str, memory_mb: str, walled: st
     for alarm in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(alarm, lambda *_: judge.finish("timeout"))
     signal.setitimer(signal.ITIMER_REAL, float(patience))
-    signal.setitimer(signal.ITIMER_PROF, float(time_limit))  # of the tests themselves
+    signal.setitimer(signal.ITIMER_PROF, float(time_limit))  # time of the tests themselves
     judge.judge(*json.load(sys.stdin))
 
 

@@ -61,7 +61,7 @@ def _attempt(work: Callable[[], object], objects: dict[int, object], source: str
     """The message that says what came of it. What is too large to be said is too much memory, wherever that shows."""
 
     def number_of(value: object) -> int:
-        objects[id(value)] = value  # and alive, so that its number stays its own
+        objects[id(value)] = value  # kept alive, so that its number stays its own
         return id(value)
 
     try:

@@ -64,7 +64,7 @@ def build() -> bytes:
 
 
 def this_machine() -> int:
-    """Its column in the tables: 0 is x86_64, 1 is aarch64."""
+    """The column of this machine in the tables: 0 is x86_64, 1 is aarch64."""
     machine = os.uname().machine
     if machine not in MACHINES or sys.maxsize < 1 << 32:
         raise OSError(f"seccomp: there is a filter for 64-bit {' and '.join(MACHINES)} only; this is {machine}")

@@ -1,4 +1,4 @@
-"""What a task is: problems from a seed, in three splits that never share one, and an exact check."""
+"""Problems and tasks: a task draws problems from a seed, in three splits that never share one, and checks answers."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ class Problem:
 
     @property
     def prompt(self) -> str:
-        """What is given before the first mask."""
+        """The part of the canvas before the first mask."""
         return self.canvas[: self.canvas.index(MASK)]
 
     def answer(self, text: str) -> str:
-        """What a text wrote after the prompt, up to the end marks that fill its tail."""
+        """The part of a filled text after the prompt, without the end marks that fill its tail."""
         return text[len(self.prompt) :].rstrip(EOS)
 
 
 class Task(ABC):
-    """One kind of problem. All canvases of a task have the same width; the first column is its tag."""
+    """A kind of problem that models of the zoo learn.
+
+    All canvases of a task have the same width; the first column is its tag.
+    """
 
     name: ClassVar[str]
     about: ClassVar[str]

@@ -62,7 +62,7 @@ def is_grid(cells: str) -> bool:
 
 @functools.cache
 def grids() -> list[str]:
-    """All 288 complete grids."""
+    """The 288 complete grids there are."""
     rows = ["".join(row) for row in itertools.permutations("1234")]
     bands = [a + b for a, b in itertools.product(rows, repeat=2) if len({*a[:2], *b[:2]}) == len({*a[2:], *b[2:]}) == 4]
     return [top + bottom for top, bottom in itertools.product(bands, repeat=2) if is_grid(top + bottom)]
