@@ -48,7 +48,7 @@ def write_checkpoint(folder: Path, layers: int) -> None:
     """Random bfloat16 weights in shards, one for the ends and one for each seven layers."""
     (folder / "config.json").write_text(json.dumps({**CONFIG, "num_hidden_layers": layers}))
     with torch.device("meta"):
-        transformer = Transformer(DREAM.read(Config(folder)))
+        transformer = Transformer(DREAM.spec_of(Config(folder)))
     shards: dict[str, dict[str, torch.Tensor]] = {}
     for theirs, ours in weight_names(transformer, DREAM).items():
         shape = transformer.get_parameter(ours).shape

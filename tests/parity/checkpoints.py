@@ -40,7 +40,7 @@ def write_checkpoint(folder: Path, family: str, vocab_size: int = 320) -> Path:
     config = {**FAMILIES[family], **sizes, "mask_token_id": mask, "eos_token_id": end, "pad_token_id": end}
     (folder / "config.json").write_text(json.dumps(config))
     kind = find_family(Config(folder))
-    transformer = randomised(Transformer(kind.read(Config(folder))))
+    transformer = randomised(Transformer(kind.spec_of(Config(folder))))
     weights = {theirs: transformer.get_parameter(ours) for theirs, ours in weight_names(transformer, kind).items()}
     if family == "sdar":
         ends = [specials["<|im_end|>"], end]

@@ -67,9 +67,9 @@ def _attend(
     for tile in range(begin, tl.minimum(tiles - 1, end)):
         far = tile * KEYS + tl.arange(0, KEYS)
         seen = (far < limit) & ((far - first).to(tl.uint32) >= (last - first).to(tl.uint32))  # outside first to last
-        place = far[:, None] * far_column + d[None]
-        keys = tl.load(far_k + base + place, mask=(far < limit)[:, None], other=0.0)
-        values = tl.load(far_v + base + place, mask=(far < limit)[:, None], other=0.0)
+        offset = far[:, None] * far_column + d[None]
+        keys = tl.load(far_k + base + offset, mask=(far < limit)[:, None], other=0.0)
+        values = tl.load(far_v + base + offset, mask=(far < limit)[:, None], other=0.0)
         m, mass, acc = _look(query, keys, values, seen[None], scale, m, mass, acc, PRECISION)
     if piece == pieces - 1:
         for begin in range(0, Q, OWN):
@@ -108,8 +108,8 @@ def _merge(parts, log_mass, out, total, pieces, ROOM: tl.constexpr, LINES: tl.co
         part = tl.load(parts + spot[:, None].to(tl.int64) * D + d[None], mask=real[:, None], other=0.0)
         mixed += share[:, None] * part.to(tl.float32)
         whole += share
-    place = line[:, None].to(tl.int64) * D + d[None]
-    tl.store(out + place, (mixed * (1 / whole)[:, None]).to(out.dtype.element_ty), mask=(line < total)[:, None])
+    offset = line[:, None].to(tl.int64) * D + d[None]
+    tl.store(out + offset, (mixed * (1 / whole)[:, None]).to(out.dtype.element_ty), mask=(line < total)[:, None])
 
 
 def plan(groups: int, lines: int, columns: int) -> tuple[int, int, int]:
@@ -126,8 +126,8 @@ def stages(q: Tensor) -> int:
         return 1
     device: Any = torch.cuda.get_device_properties(q.device)
     size = q.element_size() * q.shape[-1]
-    room = int(device.shared_memory_per_block_optin) - size * (64 + KEYS)
-    return max(1, min(3, room // (2 * KEYS * size)))
+    free = int(device.shared_memory_per_block_optin) - size * (64 + KEYS)
+    return max(1, min(3, free // (2 * KEYS * size)))
 
 
 def attend_candidates(q: Tensor, own: KV, far: KV, window: Tensor, live: Tensor, block: int) -> Tensor:

@@ -19,7 +19,7 @@ TOKENS = 128  # tokens whose probability one program looks up
 
 
 @triton.jit
-def _read(logits, parts, args, words, mask_id, row_stride, BLOCK: tl.constexpr):
+def _read(logits, parts, args, size, mask_id, row_stride, BLOCK: tl.constexpr):
     """Read one block of one row: the largest logit m and where, the second, Σ e^(x−m) and Σ (x−m)·e^(x−m).
 
     The mask token is left out, and its logit becomes −inf in place.
@@ -27,10 +27,10 @@ def _read(logits, parts, args, words, mask_id, row_stride, BLOCK: tl.constexpr):
     row, part = tl.program_id(0), tl.program_id(1)
     count = tl.num_programs(1)
     word = part * BLOCK + tl.arange(0, BLOCK)
-    real = (word < words) & (word != mask_id)
+    real = (word < size) & (word != mask_id)
     line = logits + row.to(tl.int64) * row_stride
     x = tl.load(line + word, mask=real, other=-float("inf")).to(tl.float32)
-    tl.store(line + mask_id, -float("inf"), mask=(mask_id < words) & (mask_id // BLOCK == part))
+    tl.store(line + mask_id, -float("inf"), mask=(mask_id < size) & (mask_id // BLOCK == part))
     m = tl.max(x, 0)
     at = tl.min(tl.where(x == m, word, 2147483647), 0)  # the first of equals
     second = tl.max(tl.where(word == at, -float("inf"), x), 0)
@@ -42,7 +42,7 @@ def _read(logits, parts, args, words, mask_id, row_stride, BLOCK: tl.constexpr):
     tl.store(out + 1, second)
     tl.store(out + 2, tl.sum(e, 0))
     tl.store(out + 3, tl.sum(weighted, 0))
-    tl.store(args + row * count + part, tl.minimum(at, words - 1).to(tl.int64))  # among NaN there is none
+    tl.store(args + row * count + part, tl.minimum(at, size - 1).to(tl.int64))  # among NaN there is none
 
 
 @triton.jit
@@ -84,14 +84,14 @@ def statistics(
 
     `logit_row` and `masked` say which row of the logits each column has, if any; None: one for each, in order.
     """
-    rows, words = logits.shape
-    count = triton.cdiv(words, READ)
+    rows, size = logits.shape
+    count = triton.cdiv(size, READ)
     parts = logits.new_empty((rows, count, 4), dtype=torch.float32)
     args = logits.new_empty((rows, count), dtype=torch.int64)
     numbers = logits.new_empty((*shape, 4), dtype=torch.float32)
     argmax = logits.new_empty(shape, dtype=torch.int64)
     if rows:
-        _read[(rows, count)](logits, parts, args, words, mask_id, logits.stride(0), BLOCK=READ, num_warps=1)
+        _read[(rows, count)](logits, parts, args, size, mask_id, logits.stride(0), BLOCK=READ, num_warps=1)
         _merge[(argmax.numel(),)](
             parts, args, args if logit_row is None else logit_row.contiguous(),
             args if masked is None else masked.contiguous(), numbers, argmax, count,

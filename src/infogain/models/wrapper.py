@@ -20,11 +20,11 @@ TWINS = ("__call__", "at_masks"), ("prefill", "append")  # pairs of methods that
 class _UnlessSet:
     """An attribute that is computed from the wrapper, until it is set on the wrapper or in its class."""
 
-    def __init__(self, read: Callable[[Any], Any]) -> None:
-        self.read = read
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute = compute
 
     def __get__(self, wrapper: Any, kind: type) -> Any:
-        return self if wrapper is None else self.read(wrapper)
+        return self if wrapper is None else self.compute(wrapper)
 
 
 def _of_inner(name: str) -> Any:

@@ -140,8 +140,8 @@ class Backbone(Denoiser):
         tokens = canvas.view(torch.zeros_like(canvas.length), column.shape[1])[0]
         windows = self._windows(canvas, start, [at + width for at in start])
         context = self._context(canvas, start, windows, self.transformer.empty_layers(len(tokens), max(start)))
-        read = self.eager.predicting(context.start, torch.zeros_like(context.start), width, column.shape[1])
-        return context, self._logits(self.transformer.prefill(tokens, column, visible, context.layers, read))
+        needed = self.eager.predicting(context.start, torch.zeros_like(context.start), width, column.shape[1])
+        return context, self._logits(self.transformer.prefill(tokens, column, visible, context.layers, needed))
 
     def _windows(self, canvas: Canvas, start: Sequence[int], end: Sequence[int]) -> list[Window]:
         """The live columns of each row. A block-causal model's blocks may run past the canvas."""

@@ -34,8 +34,8 @@ class Eager:
         live = column < torch.minimum(context.length, context.last)[row, None]
         bounds = context.first, context.last, context.limit
         shared = Shared(context.layers, *bounds, row, max_per_row) if context.layers else None
-        read = self.predicting(start, first, tokens.shape[1], columns)
-        x: Tensor = self.transformer(window, column, live[:, None], shared, read)
+        needed = self.predicting(start, first, tokens.shape[1], columns)
+        x: Tensor = self.transformer(window, column, live[:, None], shared, needed)
         return x
 
     def append(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
@@ -49,16 +49,16 @@ class Eager:
         live = column < torch.minimum(context.length, context.last)[:, None]
         block = width if self.transformer.spec.block else None
         shared = Shared(context.layers, since, context.last, context.limit, row, 1, block, column[:, :done])
-        read = self.predicting(context.start, since, width, span)
-        x: Tensor = self.transformer(window, column, live[:, None], shared, read)
+        needed = self.predicting(context.start, since, width, span)
+        x: Tensor = self.transformer(window, column, live[:, None], shared, needed)
         return x
 
     def prefill(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
         """Full forward over `columns` canvas columns; stores their K/V in the context. [C] -> [C, W, hidden]"""
         column = torch.arange(columns, device=start.device)[None]
         live = (column < context.length[:, None])[:, None]
-        read = self.predicting(start, torch.zeros_like(start), width, columns)
-        return self.transformer.prefill(context.tokens[:, :columns], column, live, context.layers, read)
+        needed = self.predicting(start, torch.zeros_like(start), width, columns)
+        return self.transformer.prefill(context.tokens[:, :columns], column, live, context.layers, needed)
 
     def predicting(self, start: Tensor, first: Tensor, width: int, columns: int) -> Tensor:
         """Which columns predict the block at `start`: indices among `columns` columns from `first` on. -> [B, W]"""

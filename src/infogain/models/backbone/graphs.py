@@ -87,11 +87,11 @@ class Graphs:
 
     def prefill(self, context: BackboneContext, start: Tensor, columns: int, width: int) -> Tensor:
         """`Eager.prefill`, for a context whose K/V are `free_layers`."""
-        run, read = self.eager.prefill, width
+        run, block = self.eager.prefill, width
         if len(start) * _whole_tiles(columns) <= MOST_TOKENS:
-            columns, read = _whole_tiles(columns), _whole_tiles(width)
-        key = ("prefill", columns, read)
-        return self._open(context, start, columns, key, lambda own, s: run(own, s, columns, read))[:, :width]
+            columns, block = _whole_tiles(columns), _whole_tiles(width)
+        key = ("prefill", columns, block)
+        return self._open(context, start, columns, key, lambda own, s: run(own, s, columns, block))[:, :width]
 
     def append(self, context: BackboneContext, since: Tensor, done: int, span: int, width: int) -> Tensor:
         """`Eager.append`, for a context that grows in place."""

@@ -39,12 +39,12 @@ class Transformer(nn.Module):
         column: Tensor,
         visible: Tensor | None = None,
         shared: Shared | None = None,
-        read: Tensor | None = None,
+        needed: Tensor | None = None,
     ) -> Tensor:
         """Activations for the head. tokens, column [B, Q]; visible [B, Q or 1, Q], None: all -> [B, Q, hidden]
 
-        `shared`: frozen K/V that the rows attend to as well. `read` [B, W]: return the activations of these columns
-        alone, counted from a row's first. -> [B, W, hidden]
+        `shared`: frozen K/V that the rows attend to as well. `needed` [B, W]: return the activations of these
+        columns alone, counted from a row's first. -> [B, W, hidden]
         """
 
         def mix(i: int, q: Tensor, own: KV) -> Tensor:
@@ -54,9 +54,9 @@ class Transformer(nn.Module):
             shared.store(i, own)
             return attend_shared(q, own, visible, shared, i)
 
-        return self._run(tokens, column, mix, read)
+        return self._run(tokens, column, mix, needed)
 
-    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[KV], read: Tensor) -> Tensor:
+    def prefill(self, tokens: Tensor, column: Tensor, visible: Tensor, into: list[KV], needed: Tensor) -> Tensor:
         """`forward` without frozen K/V, which also stores every layer's K/V in `into`, as far as they fit.
 
         Nothing is stored where `into` has no layers.
@@ -67,7 +67,7 @@ class Transformer(nn.Module):
                 into[i].fill(own)
             return attend(q, own, visible)
 
-        return self._run(tokens, column, mix, read)
+        return self._run(tokens, column, mix, needed)
 
     def empty_layers(self, rows: int, columns: int) -> list[KV]:
         """Uninitialised K/V of every layer, for `prefill` to store in."""
@@ -75,7 +75,7 @@ class Transformer(nn.Module):
         return [KV(like.new_empty(shape), like.new_empty(shape)) for _ in self.layers]
 
     def _run(
-        self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, KV], Tensor], read: Tensor | None
+        self, tokens: Tensor, column: Tensor, mix: Callable[[int, Tensor, KV], Tensor], needed: Tensor | None
     ) -> Tensor:
         """Run all layers, with `mix` as their attention. -> [B, Q or W, hidden]
 
@@ -90,8 +90,8 @@ class Transformer(nn.Module):
             x, *parts = layer.project(x, more, angles)
             q, k, v = (y.view(rows, columns, *y.shape[1:]).transpose(1, 2) for y in parts)  # [B, heads, Q, D]
             mixed = mix(i, q, KV(k, v)).transpose(1, 2).reshape(len(x), -1)
-            if read is not None and i == len(self.layers) - 1:  # after the last attention other columns are not needed
-                x, mixed = (_picked(y.view(rows, columns, -1), read).flatten(0, 1) for y in (x, mixed))
+            if needed is not None and i == len(self.layers) - 1:  # others end at the last attention
+                x, mixed = (_picked(y.view(rows, columns, -1), needed).flatten(0, 1) for y in (x, mixed))
             if len(x) <= step:
                 x, more = layer.finish(x, mixed)
             else:
@@ -181,9 +181,9 @@ class Layer(nn.Module):
             self.zero_bias = torch.zeros_like(self.o.weight[:, 0])
 
 
-def _picked(x: Tensor, read: Tensor) -> Tensor:
-    """The columns `read` of each row. [B, Q, D], [B, W] -> [B, W, D]"""
-    return x.gather(1, read[..., None].expand(-1, -1, x.shape[2]))
+def _picked(x: Tensor, columns: Tensor) -> Tensor:
+    """Some columns of each row. [B, Q, D], [B, W] -> [B, W, D]"""
+    return x.gather(1, columns[..., None].expand(-1, -1, x.shape[2]))
 
 
 class Linear(NamedTuple):

@@ -54,7 +54,7 @@ class Checkpoint:
         """Read the configs of a folder, and no weights."""
         config = Config(folder)
         family = find_family(config)
-        spec = family.read(config)
+        spec = family.spec_of(config)
         if (folder / GENERATION).exists():
             also = Config(folder, GENERATION).ids("eos_token_id")
             spec = replace(spec, eos_ids=tuple(dict.fromkeys((*spec.eos_ids, *also))))

@@ -80,7 +80,7 @@ class Family:
     turn_ends: tuple[str, ...] = ()  # tokens that close an answer
     template: str | None = None  # chat template, where the checkpoint's own is not to be used
 
-    def read(self, config: Config) -> Spec:
+    def spec_of(self, config: Config) -> Spec:
         """The Spec of a config. Refuses what the backbone cannot run, and warns of keys that are not known."""
         for key, allowed in self.must:
             if key in config.values and config.values[key] not in allowed:
