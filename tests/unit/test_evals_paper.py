@@ -116,14 +116,14 @@ def test_rows_samplers_and_tasks_can_be_picked() -> None:
 
 def test_whose_numbers_are_compared_is_told_by_the_name_or_said() -> None:
     two, three = TABLES["table2"], TABLES["table3"]
-    assert two.beside("./anything", None) == "dream"
-    assert three.beside("Gen-Verse/TraDo-8B-Instruct", None) == "trado"
-    assert three.beside("./mine", "sdar") == "sdar"
-    assert three.beside("zoo:tiny-reason", None) is None
+    assert two.compared_model("./anything", None) == "dream"
+    assert three.compared_model("Gen-Verse/TraDo-8B-Instruct", None) == "trado"
+    assert three.compared_model("./mine", "sdar") == "sdar"
+    assert three.compared_model("zoo:tiny-reason", None) is None
     with pytest.raises(InputError, match=r"sdar and trado.*Add --beside sdar"):
-        three.beside("./mine", None)
+        three.compared_model("./mine", None)
     with pytest.raises(UnknownName, match="Did you mean 'trado'"):
-        three.beside("./mine", "trad")
+        three.compared_model("./mine", "trad")
 
 
 def found_for(
@@ -142,7 +142,7 @@ def found_for(
         if column.task in tasks
     ]
     unfit = {column.task: f"cannot be asked {column.task}." for column in table.columns if column.task not in tasks}
-    return reproduce.record(table, cells, unfit, table.beside("zoo:", None), Path("runs"))
+    return reproduce.record(table, cells, unfit, table.compared_model("zoo:", None), Path("runs"))
 
 
 def test_differences_are_of_the_papers_own_tasks(monkeypatch: pytest.MonkeyPatch) -> None:

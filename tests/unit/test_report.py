@@ -6,7 +6,6 @@ import csv
 import io
 import math
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,6 @@ def test_every_form_holds_every_cell_in_order(form: str) -> None:
     text = as_text(TABLE) if form == "text" else FORMATS[form](TABLE)
     places = [text.index(cell) for row in TABLE.rows for cell in row]
     assert places == sorted(places)
-    assert text.isprintable() or "\n" in text
 
 
 @pytest.mark.parametrize("form", ["markdown", "html", "text"])
@@ -51,7 +49,6 @@ def test_a_csv_reads_back() -> None:
 def test_a_part_keeps_what_stands_out() -> None:
     part = Table(["a", "b", "c"], [["1", "2", "3"]], text_columns=2, bold=[(0, 2), (0, 1)], title="t").part([0, 2])
     assert part == Table(["a", "c"], [["1", "3"]], text_columns=1, bold=[(0, 1)], title="t")
-    assert {field.name for field in fields(Table)} == {"columns", "rows", "text_columns", "title", "bold", "explained"}
 
 
 def test_columns_with_one_meaning_share_a_line() -> None:

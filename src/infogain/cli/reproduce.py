@@ -81,7 +81,7 @@ def reproduce(
       infogain reproduce table3 --model ./trado --seeds 1
     """
     table, name = load_table(title).select(only), source.name or DEFAULT
-    beside = table.beside(name, beside)
+    beside = table.compared_model(name, beside)
     if not name.startswith(ZOO):
         check([load_task(column.task, allow_unsafe) for column in table.columns], data)
     source = source.cached

@@ -100,13 +100,13 @@ class PaperTable:
                 raise UnknownName(f"row, sampler or task of {self.name}:", name, set(every))
         return replace(self, rows=rows or self.rows, columns=columns or self.columns)
 
-    def beside(self, model: str, said: str | None) -> str | None:
-        """Whose numbers ours are set beside: what is said, or else told by the model's name; None: nobody's."""
-        if said is not None and said not in self.models:
-            raise UnknownName(f"model of {self.name}:", said, self.models)
+    def compared_model(self, model: str, asked: str | None) -> str | None:
+        """The paper's model to compare with: the one asked for, or else told by the name of ours; None: no model."""
+        if asked is not None and asked not in self.models:
+            raise UnknownName(f"model of {self.name}:", asked, self.models)
         named = [key for key in self.models if key in model.lower()]
-        if said or len(self.models) == 1 or len(named) == 1:
-            return said or (named or list(self.models))[0]
+        if asked or len(self.models) == 1 or len(named) == 1:
+            return asked or (named or list(self.models))[0]
         if model.startswith("zoo:"):
             return None
         raise InputError(
