@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 import pytest
 
@@ -59,3 +61,16 @@ def test_options_are_suggested_by_what_other_libraries_call_them(theirs: str, ou
     result = run("generate", "C1,2,3=6:", theirs, "1")
     assert result.exit_code == 2
     assert f"Did you mean {ours}?" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["generate", "chat", "infill", "compare", "drift", "eval"])
+def test_flags_of_the_model_and_of_the_recipe_stand_under_headings_of_their_own(name: str) -> None:
+    own, model, recipe = re.split(r"\n(?:Model|Sampler and recipe):\n", ok(name, "--help").split("\nOptions:\n")[1])
+    assert "--help" in own
+    assert all(line.startswith("  -") for line in (own + model + recipe).splitlines() if re.match(r"  \S", line))
+    for flag in ("--model", "--dtype", "--cache"):
+        assert flag in model
+        assert f"  {flag} " not in own + recipe
+    for flag in ("--recipe", "--tau-token", "--tokens-per-step", "--seed"):
+        assert flag in recipe
+        assert f"  {flag} " not in own + model

@@ -13,6 +13,7 @@ from infogain.cli.generate import LENGTH, SYSTEM
 from infogain.cli.line_editor import remembered, state_file
 from infogain.cli.live_canvas import entropy_scale, live_text
 from infogain.cli.model import Source, chat_model_flags, recipe_for
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal, is_text
 from infogain.cli.text_output import explain_costs, show
 from infogain.errors import ContextError, InfoGainError, InputError
@@ -37,7 +38,7 @@ NEEDED = (
 )
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @chat_model_flags
 @LENGTH
 @SYSTEM

@@ -20,6 +20,7 @@ from infogain.cli.layout import COST_OF_A_TEXT, explained, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.progress import watch
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal, busy, literal
 from infogain.cli.text_output import masks
 from infogain.errors import InputError
@@ -42,7 +43,7 @@ MEANINGS = {
 }
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("prompt")
 @model_flags
 @click.option("--samplers", default="entropy,info-gain", show_default=True, help="names, with commas between them")

@@ -15,6 +15,7 @@ from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.output_files import OVERWRITE, make_folder
 from infogain.cli.progress import watch
 from infogain.cli.prompt_input import FILE, read_prompts
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal
 from infogain.cli.text_output import masks
 from infogain.drift import Drift, measure
@@ -32,7 +33,7 @@ MEANINGS = {
 }
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("prompts", nargs=-1, metavar="[PROMPT]...")
 @model_flags
 @FILE

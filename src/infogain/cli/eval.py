@@ -13,6 +13,7 @@ from infogain.cli.interrupt import resumable
 from infogain.cli.layout import explained, in_terminal, legend_of, plain_table
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.progress import watch
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal
 from infogain.cli.text_output import masks
 from infogain.errors import InputError, UnsupportedTask
@@ -34,7 +35,7 @@ MEANINGS = {
 }
 
 
-@click.command("eval")
+@click.command("eval", cls=SectionedCommand)
 @click.argument("names", nargs=-1, metavar="[TASK]...")
 @model_flags
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="folder with the benchmarks' own files")

@@ -11,6 +11,7 @@ import click
 
 from infogain.algorithm.schedule import SCHEDULES, Steps, TokensPerStep
 from infogain.cli.outline import offering
+from infogain.cli.sections import recipe_option
 from infogain.generate import BLOCK
 from infogain.options import Plain, accepted, dashed, fields
 from infogain.recipe import Recipe
@@ -47,8 +48,12 @@ NAMES = (
     f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated; `infogain samplers` says when to use which; "
     f"unset: {Recipe().sampler.name}"
 )
-SAMPLER: Flag = click.option(
-    "--sampler", "sampler__name", metavar="NAME", help=NAMES, shell_complete=offering(SAMPLERS)
+SAMPLER: Flag = recipe_option(
+    "--sampler",
+    "sampler__name",
+    metavar="NAME",
+    help=NAMES,
+    shell_complete=offering(SAMPLERS),
 )
 TEXT_EOS = "stop after a block that holds one of these tokens; unset: those that end the tokenizer's texts"
 TEXT_BLOCK = (
@@ -115,9 +120,9 @@ def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags:
 def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list[Flag]:
     """`meanings` of recipe fields, where they are not what a bare recipe says; `hidden` ones are not in the help."""
     return [
-        click.option("--recipe", "file__name", metavar="NAME|FILE", help=RECIPE_HELP),
+        recipe_option("--recipe", "file__name", metavar="NAME|FILE", help=RECIPE_HELP),
         *(_sampler_flag(field) for field in _sampler_fields()),
-        click.option(
+        recipe_option(
             "--base",
             "base__name",
             metavar="NAME",
@@ -146,7 +151,7 @@ def _option(
     kind: type, field: str, *names: str, note: str = "", meaning: str | None = None, hidden: bool = False
 ) -> Flag:
     shown, text = _metavar([kind], field), (meaning or _meaning(kind, field)) + note
-    return click.option(*names, type=flag_type(kind, field), metavar=shown, help=text, hidden=hidden)
+    return recipe_option(*names, type=flag_type(kind, field), metavar=shown, help=text, hidden=hidden)
 
 
 def _sampler_fields() -> dict[str, list[str]]:
@@ -167,13 +172,13 @@ def _sampler_flag(field: str) -> Flag:
     text = "; ".join(f"{meaning} ({_listed(names)})" for meaning, names in meanings.items())
     kinds = [SAMPLERS[name] for name in takers]
     shown = _metavar(kinds, field)
-    return click.option(dashed(field), f"sampler__{field}", type=flag_type(kinds[0], field), metavar=shown, help=text)
+    return recipe_option(dashed(field), f"sampler__{field}", type=flag_type(kinds[0], field), metavar=shown, help=text)
 
 
 def _base_flag(field: str) -> Flag:
     name = dashed(field).replace("--", "--base.", 1)
     kind = SAMPLERS[_sampler_fields()[field][0]]
-    return click.option(name, f"base__{field}", type=flag_type(kind, field), hidden=True)
+    return recipe_option(name, f"base__{field}", type=flag_type(kind, field), hidden=True)
 
 
 def _metavar(kinds: Iterable[type], field: str) -> str | None:

@@ -9,6 +9,7 @@ import click
 from infogain.cli.flags import RecipeFlags, settings_flags
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.prompt_input import FILE, read_prompts
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.text_output import PlannedTexts, TextOutput, output_flags
 from infogain.generate import as_stops
 from infogain.recipe import Recipe
@@ -23,7 +24,7 @@ CHAT = click.option(
 SYSTEM = click.option("--system", help="system message of a chat; unset: none")
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("prompts", nargs=-1, metavar="[PROMPT]...")
 @model_flags
 @FILE

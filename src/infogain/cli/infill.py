@@ -9,6 +9,7 @@ import click
 from infogain.cli.flags import RecipeFlags, filling_flags
 from infogain.cli.model import Source, model_flags, recipe_for
 from infogain.cli.prompt_input import TEXT_FILE, read_prompts
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import say
 from infogain.cli.text_output import PlannedTexts, TextOutput, output_flags
 from infogain.errors import InputError
@@ -16,7 +17,7 @@ from infogain.recipe import Recipe
 from infogain.text.prompts import infills
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @model_flags
 @TEXT_FILE

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import click
-
 from infogain.cli.flags import Flag, RecipeFlags
+from infogain.cli.sections import model_option
 from infogain.cli.terminal import busy, say
 from infogain.errors import InputError
 from infogain.generate import settle
@@ -29,24 +28,24 @@ DEFAULT = "zoo:tiny-reason"
 ANY_MODEL = "folder, hub id, or the small model that comes with the package"
 CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
 FLAGS = [
-    click.option(
+    model_option(
         "--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="number type of the weights; unset: what the files hold"
     ),
-    click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
-    click.option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
-    click.option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP),
-    click.option(
+    model_option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
+    model_option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
+    model_option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP),
+    model_option(
         "--engine",
         metavar=f"[{'|'.join(ENGINES)}]",
         help="how forwards run: one operation after the other, or as recorded CUDA graphs; unset: graphs on a GPU",
     ),
-    click.option(
+    model_option(
         "--ceiling",
         type=float,
         metavar="GIB",
         help="memory a forward's activations and logits may take; unset: all they need",
     ),
-    click.option("--revision", help=REVISION_HELP),
+    model_option("--revision", help=REVISION_HELP),
 ]
 
 
@@ -88,7 +87,7 @@ def chat_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _name(text: str, default: str | None) -> Flag:
     shown = default or False
-    return click.option(
+    return model_option(
         "--model", "-m", "name", show_default=shown, envvar="INFOGAIN_MODEL", show_envvar=True, help=text
     )
 

@@ -6,6 +6,7 @@ import click
 
 from infogain.cli.flags import recipe_flags
 from infogain.cli.layout import plain_table
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal
 from infogain.recipe import Recipe
 from infogain.recipe_files import about_recipe, recipe_names
@@ -24,7 +25,7 @@ def list_recipes(context: click.Context, _: click.Parameter, wanted: bool) -> No
     context.exit()
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.option(
     "--list",
     is_flag=True,

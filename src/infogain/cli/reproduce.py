@@ -15,6 +15,7 @@ from infogain.cli.layout import in_terminal, legend_of
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output_files import OVERWRITE, check_record, make_folder
 from infogain.cli.progress import Label, bar
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal, say
 from infogain.cli.text_output import masks
 from infogain.errors import InputError
@@ -36,7 +37,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 SEEDS = 5  # the paper's runs
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("title", metavar="TABLE")
 @model_flags
 @click.option(

@@ -16,6 +16,7 @@ from infogain.cli.layout import explained, legend, plain_table
 from infogain.cli.live_canvas import LiveCanvas, Screen
 from infogain.cli.outline import offering
 from infogain.cli.output_files import OVERWRITE, check_file
+from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal, literal
 from infogain.decode import decode_lanes
 from infogain.loop.batch import Observer
@@ -29,7 +30,7 @@ from infogain.recipe import Recipe
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("name", required=False, shell_complete=offering(TOYS))
 @click.option("--count", type=click.IntRange(min=1), default=8, show_default=True, help="problems to decode")
 @click.option("--out", type=OUTPUT, help="save the result as JSON")
