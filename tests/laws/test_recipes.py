@@ -223,7 +223,7 @@ def test_a_recipe_of_the_package_has_a_name(loaded: TextModel, tmp_path: Path, m
     assert by_name["recipe"]["schedule"]["k"] == 2
     listed = ok("recipe", "--list", env={"COLUMNS": "200"})
     assert all(name in listed for name in recipe_names())
-    assert "Info-Gain on reasoning and code" in listed
+    assert "Info-Gain for reasoning and code" in listed
     assert "unknown recipe 'info-gain-reasonin', which is no file either. Did you mean 'info-gain-reasoning'?" in (
         refused("generate", PROMPT, "--recipe", "info-gain-reasonin")
     )

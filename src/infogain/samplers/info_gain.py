@@ -21,7 +21,7 @@ class InfoGain(LookAhead):
     """Listing 1: N candidates in one batched forward, keep argmax J (Eq. 5)."""
 
     purpose: ClassVar[str] = (
-        "The default: tries candidates and keeps the one whose gain most exceeds its cost. For two tokens a step."
+        "The default, as in the paper: keeps the candidate whose gain most exceeds its cost. For two tokens a step."
     )
     criteria: ClassVar[str] = "IG(a; z) − Σ_A H"
     sensitivity: ClassVar[str] = "Low"
