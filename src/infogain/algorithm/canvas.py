@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from infogain.algorithm import noise
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import upload
 from infogain.errors import InputError
@@ -209,6 +210,14 @@ def split_blocks(masked: list[bool], block: int, aligned: bool) -> tuple[int, di
         start = origin + (column - origin) // width * width
         blocks[start] = blocks.get(start, 0) + 1
     return width, blocks
+
+
+def order_blocks(starts: list[int], order: str, seed: int) -> list[int]:
+    """The order in which a row's blocks are filled: as they stand, or "random", which is a function of its seed."""
+    if order == "sequence":
+        return starts
+    shuffled = noise.uniform(torch.tensor(seed), noise.ORDER, torch.tensor(starts, dtype=torch.int64)).argsort()
+    return [starts[i] for i in shuffled.tolist()]
 
 
 def _length(count: object, prompt: int) -> int:

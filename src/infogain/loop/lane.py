@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from infogain.algorithm import noise
-from infogain.algorithm.canvas import Canvas, split_blocks, whole_numbers
+from infogain.algorithm.canvas import Canvas, order_blocks, split_blocks, whole_numbers
 from infogain.capacity import check_candidates
 from infogain.device import upload
 from infogain.errors import ContextError, InputError
@@ -182,18 +182,9 @@ def make_requests(recipe: Recipe, canvas: Canvas, seeds: Sequence[int], first: i
     for i, (seed, own, length) in enumerate(zip(seeds, forked, canvas.length.tolist(), strict=True)):
         request = Request(first + i, canvas.take(slice(i, i + 1)), seed, recipe, length)
         width, masks = split_blocks(masked[i, :length].tolist(), recipe.block or 0, aligned)
-        steps = recipe.schedule.allot(list(masks.values()))
-        blocks = [Block(*block) for block in zip(masks, masks.values(), steps, strict=True)]
+        steps = dict(zip(masks, recipe.schedule.allot(list(masks.values())), strict=True))
         for copy, fork in enumerate(own):
-            ordered = deque(_ordered(blocks, recipe.order, fork))
-            request.attempts.append(Attempt(request.row * len(own) + copy, copy, request, fork, width, ordered))
+            blocks = deque(Block(at, masks[at], steps[at]) for at in order_blocks(list(masks), recipe.order, fork))
+            request.attempts.append(Attempt(request.row * len(own) + copy, copy, request, fork, width, blocks))
         requests.append(request)
     return requests
-
-
-def _ordered(blocks: list[Block], order: str, seed: int) -> list[Block]:
-    if order == "sequence":
-        return blocks
-    starts = torch.tensor([block.start for block in blocks], dtype=torch.int64)
-    shuffled = noise.uniform(torch.tensor(seed), noise.ORDER, starts).argsort()
-    return [blocks[i] for i in shuffled.tolist()]

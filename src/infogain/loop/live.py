@@ -112,18 +112,18 @@ class LiveLane:
 
         An EOS ends it, or the lane's `stop`: where there is one, the rows are read back for it.
         """
-        rows, stopped = contexts.written(part.draft), [candidate.eos > 0 for candidate in part.facts]
+        parked, stopped = contexts.park(part.draft, part.attempts), [candidate.eos > 0 for candidate in part.facts]
         if self.lane.stop:
-            for h, row in enumerate(rows.tokens.tolist()):
+            for h, row in enumerate(parked.canvas.tokens.tolist()):
                 request = part.attempts[h].request
-                written = takewhile(rows.mask_id.__ne__, compress(row, request.canvas.masked[0].tolist()))
+                written = takewhile(request.canvas.mask_id.__ne__, compress(row, request.canvas.masked[0].tolist()))
                 stopped[h] = stopped[h] or self.lane.stop(request.row, list(written))
-        return Parked(rows, part.attempts, part.draft.cost, part.draft.row, contexts.context), stopped
+        return parked, stopped
 
     def unfinished(self, contexts: Contexts) -> list[Parked]:
         """Every hypothesis that is not finished, as it stands now."""
-        z = self.z
-        return [*([Parked(contexts.written(z), self.scheduler.live, z.cost)] if z else []), *self.parked]
+        live = [contexts.park(self.z, self.scheduler.live)] if self.z else []
+        return live + self.parked
 
     def hypotheses(self, contexts: Contexts) -> list[Parked]:
         """Every hypothesis of rows in flight, also those that have finished before their row has."""
@@ -160,10 +160,11 @@ class Contexts:
         self.context: Any = None  # of C rows
         self.calls = 0  # of the model
 
-    def written(self, draft: Draft) -> Canvas:
-        """The whole rows of these hypotheses, with their blocks as they stand."""
+    def park(self, draft: Draft, attempts: list[Attempt]) -> Parked:
+        """These hypotheses as whole rows, with their blocks as they stand."""
         assert self.canvas is not None
-        return self.canvas.take(draft.row).write(draft.start, draft.tokens, draft.revealed)
+        rows = self.canvas.take(draft.row).write(draft.start, draft.tokens, draft.revealed)
+        return Parked(rows, attempts, draft.cost, draft.row, self.context)
 
     def clear(self) -> None:
         """Nothing is decoded at present: hold no memory for it."""
