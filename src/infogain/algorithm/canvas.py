@@ -25,6 +25,8 @@ PAD = 0  # stands right of a row's end; never read by a model and never decoded
 
 @dataclass(frozen=True)
 class Canvas:
+    """Rows of token ids, right-padded, with the mask id wherever something is to be written."""
+
     tokens: Tensor  # [P, L]
     length: Tensor  # [P] columns that belong to the row; the rest is padding
     mask_id: int

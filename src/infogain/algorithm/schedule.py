@@ -20,6 +20,8 @@ from infogain.options import MOST, Options, Registry, option
 
 
 class Schedule(Options):
+    """How many steps the blocks of a row get, and how many tokens each step writes."""
+
     def allot(self, masks: Sequence[int]) -> list[int]:
         """Steps for each block of one row, given the masks each holds."""
         raise NotImplementedError

@@ -83,6 +83,8 @@ class Lane:
 
 
 class Block(NamedTuple):
+    """Columns of a row that are decoded together."""
+
     start: int
     masks: int
     steps_allotted: int  # by the schedule
@@ -121,12 +123,12 @@ class Attempt:
     width: int  # of its blocks
     later_blocks: deque[Block]
     block: Block = Block(0, 0, 0)  # the present one
-    left: int = 0  # masks of the present block
+    left: int = 0  # masks left in the present block
     steps_here: int = 0  # steps taken in the present block
     steps_taken: int = 0  # in all blocks
     previous_start: int = 0  # where the block before began
     opened: int = 0  # blocks since the row was last read as a whole, the present one included
-    columns: tuple[int, int] = (0, 0)  # that run to open the present block, and for each candidate there
+    columns: tuple[int, int] = (0, 0)  # that the model runs to open the present block, and for each candidate there
     context: list[int] = field(default_factory=list)  # rows of the context that its hypotheses stand on
 
     def next_block(self) -> None:

@@ -41,7 +41,7 @@ class LiveLane:
 
     @property
     def parked_attempts(self) -> list[Attempt]:
-        """Whose each hypothesis between two blocks is."""
+        """The attempt of each hypothesis that is between two blocks."""
         return [attempt for parked in self.parked for attempt in parked.attempts]
 
     def admit(self, more: Lane) -> range:
@@ -60,7 +60,7 @@ class LiveLane:
             self.end_blocks(Parked(rows, attempts, nothing), [False] * len(attempts))
 
     def end_blocks(self, parked: Parked, stopped: list[bool]) -> None:
-        """Those with more to write wait to open their next block, the others are finished."""
+        """Hypotheses with more to write wait to open their next block; the others are finished."""
         self.rows_changed = True
         groups = defaultdict[int | None, list[int]](list)
         for h in self.scheduler.end_blocks(parked.attempts, stopped):

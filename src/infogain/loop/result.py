@@ -21,6 +21,8 @@ from infogain.recipe import Recipe
 
 @dataclass(frozen=True, repr=False)
 class Result:
+    """All rows of a decode, and what each of them cost."""
+
     tokens: Tensor  # [P, L] the filled canvas, right-padded
     length: Tensor  # [P] columns of each row
     generated: Tensor  # [P, L] columns that were masks

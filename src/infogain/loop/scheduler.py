@@ -92,7 +92,7 @@ class Scheduler:
         self.waiting: deque[Request] = deque()
         self.in_flight: dict[int, Request] = {}  # by row
         self.finished: list[Request] = []  # and not yet left
-        self.live: list[Attempt] = []  # whose each row of z is
+        self.live: list[Attempt] = []  # the attempt that each row of z belongs to
         self.admitted = 0
         self.masks_admitted = 0  # in all attempts of all rows
         self.masks_done = 0  # of those, filled, or skipped after an EOS
@@ -190,7 +190,7 @@ class Scheduler:
             request.forwards += 1
 
     def advance(self, left: Mapping[Attempt, int], live: list[Attempt]) -> None:
-        """A step is taken: so many masks are left in each block, and these are whose the rows of z are now."""
+        """A step is taken: so many masks are left in each block, and the rows of z belong to these attempts now."""
         for attempt, masks in left.items():
             self.masks_done += attempt.left - masks
             attempt.left = masks

@@ -84,7 +84,7 @@ def read_back(proposals: Mapping[Key, Proposal]) -> dict[Key, list[CandidateFact
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Those candidates of a step that leave masks in their block and are evaluated, or those that finish it."""
+    """Candidates of a step: all that leave masks in their block and are evaluated, or all that finish it."""
 
     index: Index  # among all
     draft: Draft
