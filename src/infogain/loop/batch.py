@@ -266,4 +266,4 @@ class Batch:
     @torch.inference_mode()
     def snapshot(self) -> list[View]:
         """Every row in flight as it stands. Reads back once, all rows together."""
-        return views([(number, one) for number, lane in self.lanes.items() for one in lane.hypotheses(self.contexts)])
+        return views([(number, *one) for number, lane in self.lanes.items() for one in lane.hypotheses(self.contexts)])

@@ -102,7 +102,7 @@ class Request:
     attempts: list[Attempt] = field(default_factory=list)  # those that are not finished
     forwards: int = 0
     token_forwards: int = 0
-    finished: list[Parked] = field(default_factory=list)  # hypotheses that have left, one each
+    finished: list[Parked] = field(default_factory=list)  # one hypothesis each, of attempts that are let go
     records: list[TraceStep] = field(default_factory=list)  # of its steps, where they are traced
     error: Exception | None = None  # why it was not decoded to its end
 
@@ -172,8 +172,7 @@ class Parked:
         """These hypotheses are finished, or set aside where decoding breaks off: each goes to its request."""
         for h, attempt in enumerate(self.attempts):
             one = slice(h, h + 1)
-            parked = Parked(self.canvas.take(one), [attempt], self.cost[one], complete=complete)
-            attempt.request.finished.append(parked)
+            attempt.request.finished.append(Parked(self.canvas.take(one), [], self.cost[one], complete=complete))
 
 
 def make_requests(recipe: Recipe, canvas: Canvas, seeds: Sequence[int], first: int, aligned: bool) -> list[Request]:

@@ -16,7 +16,7 @@ from infogain.algorithm.marginals import Marginals, exclude_by_lane
 from infogain.algorithm.state import LINES, Draft, State
 from infogain.device import counting, upload
 from infogain.errors import ContractError
-from infogain.loop.lane import Attempt, Lane, Parked, make_requests
+from infogain.loop.lane import Attempt, Lane, Parked, Request, make_requests
 from infogain.loop.scheduler import Scheduler
 from infogain.loop.step import Part
 from infogain.models.denoiser import Denoiser, Past, check_logits
@@ -125,10 +125,10 @@ class LiveLane:
         live = [contexts.park(self.z, self.scheduler.live)] if self.z else []
         return live + self.parked
 
-    def hypotheses(self, contexts: Contexts) -> list[Parked]:
-        """Every hypothesis of rows in flight, also those that have finished before their row has."""
-        requests = self.scheduler.in_flight.values()
-        return [*self.unfinished(contexts), *(one for request in requests for one in request.finished)]
+    def hypotheses(self, contexts: Contexts) -> list[tuple[list[Request], Parked]]:
+        """Every hypothesis of rows in flight, with its row; also those that have finished before their row has."""
+        found = [([attempt.request for attempt in parked.attempts], parked) for parked in self.unfinished(contexts)]
+        return found + [([request], one) for request in self.scheduler.in_flight.values() for one in request.finished]
 
     def abort(self, errors: Mapping[int, Exception | None], contexts: Contexts) -> None:
         """These rows in flight are finished as far as they got, each because of its error, if there is one."""

@@ -90,13 +90,13 @@ class View(NamedTuple):
     cost: float  # H̃ so far
 
 
-def views(hypotheses: Sequence[tuple[int, Parked]]) -> list[View]:
-    """Rows in flight, from the numbers of their lanes and all their hypotheses, which are read back together, once."""
+def views(hypotheses: Sequence[tuple[int, list[Request], Parked]]) -> list[View]:
+    """Rows in flight, from the numbers of their lanes, their requests and all hypotheses, which are read back once."""
     if not hypotheses:
         return []
-    owners = [(lane, attempt.request) for lane, parked in hypotheses for attempt in parked.attempts]
-    tokens = Canvas.join(*(parked.canvas for _, parked in hypotheses)).tokens
-    cost = torch.cat([parked.cost for _, parked in hypotheses]).view(torch.int64)
+    owners = [(lane, request) for lane, requests, _ in hypotheses for request in requests]
+    tokens = Canvas.join(*(parked.canvas for *_, parked in hypotheses)).tokens
+    cost = torch.cat([parked.cost for *_, parked in hypotheses]).view(torch.int64)
     table = torch.cat([cost[:, None], tokens], 1).cpu()
     costs = table[:, 0].contiguous().view(torch.float64)
     found = zip(owners, table[:, 1:].tolist(), costs.tolist(), strict=True)
