@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from contextlib import suppress
@@ -19,7 +18,6 @@ import infogain
 from infogain.cli import main
 from infogain.models.backbone.backbone import Backbone, random_backbone
 from infogain.samplers import SAMPLERS
-from infogain.studies.methods import GREEDY
 from tests.laws.test_backbone import SPECS, canvas_of
 from tests.parity.checkpoints import write_checkpoint
 
@@ -62,29 +60,6 @@ def test_the_examples_of_use_run(
     assert promised[1] == capsys.readouterr().out.splitlines()[0]
     assert (tmp_path / "trace.jsonl").exists()
     assert len([line for line in (zoo + toy).splitlines() if line.strip()]) <= 14
-
-
-def test_figures_of_repetition_are_those_that_were_measured() -> None:
-    found = json.loads((ROOT / "benchmarks" / "results" / "repetition.json").read_text())
-    readme, findings = ((ROOT / page).read_text() for page in ("README.md", "docs/findings.md"))
-    for name, row in found["samplers"].items():
-        assert f"| {name} | {row['right']} | {row['new']} | {row['most_frequent']} |" in findings
-    ahead, paper, lookum = (found["samplers"][name] for name in ("info-gain:validated", "info-gain", "lookum"))
-    greedy = [found["samplers"][name] for name in GREEDY]
-    for line, key in (("quality", "right"), ("diversity", "new")):
-        best = max(row[key] for row in greedy)
-        shown = [f"{100 * count / found['draws']:.0f} %" for count in (ahead[key], best)]
-        assert re.search(rf"\*\*{line}\*\*.*\| {shown[0]} \| {shown[1]} ", readme)
-    assert f"{100 * paper['right'] / 300:.0f} % true and {100 * paper['new'] / 300:.0f} % different" in readme
-    assert ahead["right"] > 2 * ahead["new"], "more than half of the right draws repeat an earlier one"
-    assert lookum["new"] == max(row["new"] for row in found["samplers"].values())
-    assert f"the most different ones, {100 * lookum['new'] / 300:.0f} %" in readme
-
-
-def test_the_readme_has_the_time_of_a_step_that_was_measured() -> None:
-    ratio = re.search(r"whole step, N = 8 over greedy \|[^|]*\| ([\d.]+)", (ROOT / "docs" / "speed.md").read_text())
-    assert ratio is not None
-    assert f"| {ratio[1]} × | 1 × |" in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
