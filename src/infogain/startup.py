@@ -25,7 +25,7 @@ def begin() -> None:
 
 
 def done() -> None:
-    """From here on Ctrl-C is an exception, as ever."""
+    """Let Ctrl-C raise KeyboardInterrupt again, as Python does."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

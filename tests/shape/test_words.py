@@ -1,11 +1,18 @@
-"""Names that were abolished stay away: each had a plainer one, or more than one sense."""
+"""Plain words: abolished names stay away, docstrings do not begin in mid-phrase, and the layers are few."""
 
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
-from tests.shape.test_house import modules
+from tests.shape.test_house import definitions, modules
+
+ROOT = Path(__file__).parents[2]
+LAYERS = 17
+MID_PHRASE = re.compile(r"(The same|Of|With|From|By|But|And|As where)\b")
 
 ABOLISHED = {  # what is said instead
     "Came": "Completion",
@@ -45,6 +52,7 @@ ABOLISHED = {  # what is said instead
     "way_to_open": "append_group",
     "with_places": "with_beam_seeds",
 }
+NO_VALUE = ("at_once", "flying", "rivals", "spaced", "wide_rope", "lined_up")  # nor a parameter or a field
 
 
 def defined() -> Iterator[tuple[str, str]]:
@@ -59,3 +67,25 @@ def defined() -> Iterator[tuple[str, str]]:
 def test_abolished_names_stay_away() -> None:
     found = {place: ABOLISHED[name] for name, place in defined() if name in ABOLISHED}
     assert not found, "say instead"
+
+
+def test_abolished_words_name_no_value_either() -> None:
+    word = re.compile(rf"\b({'|'.join(NO_VALUE)})\b(?= *[=:,)])")
+    found = [(module, *word.findall(path.read_text(encoding="utf-8"))) for module, path in modules()]
+    assert [each for each in found if each[1:]] == []
+
+
+def test_docstrings_do_not_begin_in_mid_phrase() -> None:
+    assert {name for name, node in definitions() if MID_PHRASE.match(ast.get_docstring(node) or "")} == set()
+
+
+def test_no_value_is_called_as_what_it_lies_in() -> None:
+    """`model.model` was in twenty-one places, and one had to know which was which."""
+    found = [module for module, path in modules() if re.search(r"\bmodel\.model\b", path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+def test_the_layers_are_few() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    assert len(layers) <= LAYERS

@@ -153,8 +153,8 @@ def paired_bootstrap(*tasks: Sequence[float], most: float | None = None) -> Inte
 
 def resampled_means(values: Sequence[float], most: float, task: int) -> Tensor:
     found, size = torch.tensor([*values, most, -most], dtype=torch.float64), len(values)
-    at_once = max(1, PIECE // size)
-    drawn = (_drawn(task, size, first, min(first + at_once, RESAMPLES)) for first in range(0, RESAMPLES, at_once))
+    per_part = max(1, PIECE // size)
+    drawn = (_drawn(task, size, first, min(first + per_part, RESAMPLES)) for first in range(0, RESAMPLES, per_part))
     return torch.cat([found.index_select(0, places.flatten()).view_as(places).mean(-1) for places in drawn])
 
 

@@ -25,7 +25,7 @@ class CandidatesStudy(Study):
         problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway", "sudoku"])
         counts = of_size(size, (1, 8), (1, 4, 8), COUNTS)
-        rivals = {
+        others = {
             f"best-of-8, K = {K}": recipe(METHODS["best-of-8"], K),
             f"confidence (drawn), K = {K // 2}": recipe(METHODS["confidence (drawn)"], K // 2),
             f"entropy, K = {K // 2}": recipe(METHODS["entropy"], K // 2),
@@ -34,8 +34,8 @@ class CandidatesStudy(Study):
         points: list[Point] = []
         for task in tasks:
             labels = [{"part": SWEEP, "task": task, "sampler": "info-gain", "N": n} for n in sweep]
-            labels += [{"part": EQUAL, "task": task, "sampler": name, "N": ""} for name in rivals]
-            cells = (Cell(task, asked, problems, SEEDS[:seeds]) for asked in (*sweep.values(), *rivals.values()))
+            labels += [{"part": EQUAL, "task": task, "sampler": name, "N": ""} for name in others]
+            cells = (Cell(task, asked, problems, SEEDS[:seeds]) for asked in (*sweep.values(), *others.values()))
             points += map(Point, labels, cells)
         return points
 
@@ -75,6 +75,6 @@ class CandidatesStudy(Study):
         said = []
         for task, own in by(rows, "task").items():
             sweep = ", ".join(f"N = {row['N']}: {percent(row['accuracy'])} %" for row in pick(own, part=SWEEP))
-            rivals = ", ".join(f"{row['sampler']}: {percent(row['accuracy'])} %" for row in pick(own, part=EQUAL))
-            said.append(f"{task}: {sweep}; for the same compute or less {rivals}.")
+            others = ", ".join(f"{row['sampler']}: {percent(row['accuracy'])} %" for row in pick(own, part=EQUAL))
+            said.append(f"{task}: {sweep}; for the same compute or less {others}.")
         return said

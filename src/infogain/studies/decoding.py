@@ -119,8 +119,8 @@ def trace(subject: Subject, cell: Cell) -> Plain:
 
 def batches(cell: Cell, device: torch.device) -> Iterator[list[CellRow]]:
     every = lines(cell)
-    at_once = max(1, BUDGET[device.type] // (load_task(cell.task).width * candidates(cell.recipe.sampler)))
-    count = -(-len(every) // at_once)
+    per_batch = max(1, BUDGET[device.type] // (load_task(cell.task).width * candidates(cell.recipe.sampler)))
+    count = -(-len(every) // per_batch)
     size = -(-len(every) // count)  # equally large
     for first in range(0, len(every), size):
         yield every[first : first + size]

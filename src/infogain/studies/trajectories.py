@@ -61,6 +61,6 @@ class TrajectoriesStudy(Study):
 
 
 def ends(rows: list[CellResult]) -> list[tuple[int, Interval, Interval]]:
-    """By K: the H̃ at which Entropy and Info-Gain end, where both are there."""
+    """Return for each K the H̃ at which Entropy and Info-Gain end, where both were decoded."""
     found = ((k, {row["sampler"]: interval(row, "entropy") for row in own}) for k, own in sorted(by(rows, "K").items()))
     return [(k, own["entropy"], own["info-gain"]) for k, own in found if {"entropy", "info-gain"} <= set(own)]
