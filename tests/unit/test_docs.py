@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -143,6 +144,12 @@ def test_the_tree_names_every_module() -> None:
             assert path.name in tree, path.name
         elif path.is_dir() and path.name != "__pycache__":
             assert f"{path.name}/" in tree, path.name
+
+
+def test_the_layers_are_those_that_are_kept() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text().split("**Layers.**")[1].split("```")[1]
+    (contract, *_) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert [line.strip() for line in told.strip().splitlines()] == contract["layers"]
 
 
 def test_the_readme_names_every_sampler() -> None:

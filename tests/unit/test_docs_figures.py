@@ -120,6 +120,27 @@ def test_the_readme_says_what_is_left_without_the_task_that_decides() -> None:
     assert f"our preset and `confidence` have {words[0]}, and {words[1]}" in README
 
 
+@pytest.mark.parametrize(
+    ("k", "ahead", "other"),
+    [
+        (2, "info-gain", "confidence (drawn)"),
+        (1, "info-gain", "confidence (drawn)"),
+        (2, "info-gain", "lookum"),
+        (1, "info-gain:validated", "info-gain"),
+    ],
+)
+def test_findings_have_the_differences_that_were_measured(k: int, ahead: str, other: str) -> None:
+    summary = " ".join(study("preset" if ahead == "info-gain:validated" else "samplers")["summary"])
+    (line,) = (
+        line
+        for line in FINDINGS.splitlines()
+        if line.startswith(f"| K = {k}: `{ahead}`") and f"`{other.split()[0]}`" in line.split("minus")[1]
+    )
+    *_, five, four, _ = (cell.strip() for cell in line.split("|"))
+    assert five in summary
+    assert four == f"{without_oneway(ahead, k) - without_oneway(other, k):+.2f}".replace("-", "−")
+
+
 def test_the_readme_has_the_larger_run_beside_its_picture() -> None:
     found = accuracies(1, "oneway")
     assert f"{found['info-gain:validated']} % true equations with `info-gain:validated`" in README

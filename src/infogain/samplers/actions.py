@@ -147,7 +147,10 @@ class LookAhead(Drawing):
     n: int = option(8, "candidate actions per step", low=1, hint="Use 1 (greedy) or 8 (the paper's).")
     tau_pos: float = option(0.1, "position temperature of candidates 1…n−1; candidate 0 is greedy", low=0, high=HOTTEST)
     gamma: float = option(
-        0.8, "bypass: positions with top-1 probability above this are always chosen; 1 = off", above=0, high=1
+        0.8,
+        "bypass: positions with top-1 probability above this come first in every candidate; 1 = off",
+        above=0,
+        high=1,
     )
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
 
@@ -157,7 +160,7 @@ class LookAhead(Drawing):
         return replace(drawing, candidates=self.n)
 
     def pinned(self, z: State) -> Tensor:
-        """Sec. 3.2.3, high-confidence bypass: positions fixed into every action, the most confident first. [R, W]"""
+        """Sec. 3.2.3, high-confidence bypass: positions that come first in every action, by confidence. [R, W]"""
         return z.masked & (z.p.confidence > self.gamma)
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
