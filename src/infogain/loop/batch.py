@@ -21,11 +21,12 @@ from infogain.device import current, together
 from infogain.errors import InputError
 from infogain.kernels import MaskedColumns
 from infogain.loop.lane import Lane, Request
-from infogain.loop.live import Contexts, LiveLane
+from infogain.loop.live import LiveLane, open_blocks
 from infogain.loop.result import Result, RowResult, View, collect, traced, views
 from infogain.loop.scheduler import CandidateFacts
 from infogain.loop.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors
-from infogain.models.denoiser import Denoiser, adapt, check_logits
+from infogain.models.context_rows import ContextRows
+from infogain.models.denoiser import Denoiser, adapt
 from infogain.provenance import provenance as provenance_of
 from infogain.recipe import Recipe
 from infogain.text.text_model import TextModel
@@ -45,7 +46,7 @@ class Batch:
         self.lanes: dict[int, LiveLane] = {}  # by number
         self.opened = 0  # lanes, over all time
         self.steps = 0
-        self.contexts = Contexts(self.model)
+        self.contexts = ContextRows(self.model)
         self._device = current(self.model.device)
 
     @property
@@ -127,7 +128,7 @@ class Batch:
             if lane.closed and not (lane.scheduler.unfinished or lane.scheduler.finished):
                 del self.lanes[number]
         if not self.live:
-            self.contexts.clear()
+            self.contexts.keep([])
 
     @torch.inference_mode()
     def step(self, observe: Observer | None = None) -> list[StepEvent]:
@@ -165,7 +166,7 @@ class Batch:
         """Rows at a block's start: the model reads what lies outside it."""
         lanes = list(self.lanes.values())
         if any(lane.rows_changed for lane in lanes):
-            self.contexts.open_blocks(lanes)
+            open_blocks(lanes, self.contexts)
 
     def _propose(self, lane: LiveLane) -> Proposal:
         assert lane.z is not None
@@ -189,9 +190,7 @@ class Batch:
         max_per_row = max([max(part.per_attempt.values()) for part in parts.values()])
         masks = [sum([candidate.left for candidate in part.facts]) for part in parts.values()]
         masked_columns = MaskedColumns(masked, sum(masks))
-        logits = self.model.at_masks(tokens, masked_columns, self.contexts.context, row, max_per_row)
-        check_logits(logits, [masked_columns.count, self.model.vocabulary.count])
-        self.contexts.calls += 1
+        logits = self.contexts.at_masks(tokens, masked_columns, row, max_per_row)
         vocabularies = [(lane.vocabulary, count) for lane, count in zip(parts, masks, strict=True)]
         p = Marginals.at(masked_columns, *exclude_by_lane(logits, vocabularies))
         counts = [len(part.facts) for part in parts.values()]

@@ -1,4 +1,4 @@
-"""What is being decoded: the tensors of each lane, and the rows of the model's context that their blocks stand on."""
+"""What is being decoded: the tensors of each lane, and how the blocks of all lanes are opened together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, groupby, takewhile
-from typing import Any
 
 import torch
 
@@ -15,11 +14,11 @@ from infogain.algorithm.canvas import Canvas
 from infogain.algorithm.marginals import Marginals, exclude_by_lane
 from infogain.algorithm.state import LINES, Draft, State
 from infogain.device import counting, upload
-from infogain.errors import ContractError
 from infogain.loop.lane import Attempt, Lane, Parked, Request, make_requests
 from infogain.loop.scheduler import Scheduler
 from infogain.loop.step import Part
-from infogain.models.denoiser import Denoiser, Past, check_logits
+from infogain.models.context_rows import ContextRows
+from infogain.models.denoiser import Denoiser, Past
 
 
 class LiveLane:
@@ -27,7 +26,7 @@ class LiveLane:
 
     def __init__(self, lane: Lane, number: int, model: Denoiser) -> None:
         self.recipe = recipe = lane.recipe
-        self.lane, self.number, self.device = lane, number, model.device
+        self.lane, self.number, self.model, self.device = lane, number, model, model.device
         self.traits = recipe.sampler.traits
         self.aligned = model.attention_block is not None
         self.eos_ids = upload(recipe.eos_ids, self.device) if recipe.eos_ids else None
@@ -73,7 +72,12 @@ class LiveLane:
 
     def open(self, parked: Parked, p: Marginals, first_row: int) -> None:
         """The model has read these rows: they join the live state, on context rows from `first_row` on."""
-        attempts = parked.attempts
+        attempts, appends = parked.attempts, parked.group is not None
+        for attempt in attempts:
+            before = attempt.previous_start if appends else None
+            attempt.columns = self.model.columns(attempt.request.length, attempt.block.start, attempt.width, before)
+            attempt.opened = attempt.opened if appends else 1
+        self.scheduler.count([(attempt, attempt.columns[0]) for attempt in attempts])
         lines = self.scheduler.enter(attempts, first_row)
         table = upload([*lines, [attempt.width for attempt in attempts]], self.device)
         table, width = table[: len(LINES)], table[len(LINES)]
@@ -107,12 +111,13 @@ class LiveLane:
             number = upload([moved.get(row, 0) for row in range(max(moved) + 1)], self.device)
             self.z = self.z.with_line("row", number[self.z.row])
 
-    def finished_blocks(self, part: Part, contexts: Contexts) -> tuple[Parked, list[bool]]:
+    def finished_blocks(self, part: Part, contexts: ContextRows) -> tuple[Parked, list[bool]]:
         """The hypotheses that finish their block, and which of them end their text.
 
         An EOS ends it, or the lane's `stop`: where there is one, the rows are read back for it.
         """
-        parked, stopped = contexts.park(part.draft, part.attempts), [candidate.eos > 0 for candidate in part.facts]
+        draft, stopped = part.draft, [candidate.eos > 0 for candidate in part.facts]
+        parked = Parked(contexts.written(draft), part.attempts, draft.cost, draft.row, contexts.context)
         if self.lane.stop:
             for h, row in enumerate(parked.canvas.tokens.tolist()):
                 request = part.attempts[h].request
@@ -120,17 +125,17 @@ class LiveLane:
                 stopped[h] = stopped[h] or self.lane.stop(request.row, list(written))
         return parked, stopped
 
-    def unfinished(self, contexts: Contexts) -> list[Parked]:
+    def unfinished(self, contexts: ContextRows) -> list[Parked]:
         """Every hypothesis that is not finished, as it stands now."""
-        live = [contexts.park(self.z, self.scheduler.live)] if self.z else []
+        live = [Parked(contexts.written(self.z), self.scheduler.live, self.z.cost)] if self.z else []
         return live + self.parked
 
-    def hypotheses(self, contexts: Contexts) -> list[tuple[list[Request], Parked]]:
+    def hypotheses(self, contexts: ContextRows) -> list[tuple[list[Request], Parked]]:
         """Every hypothesis of rows in flight, with its row; also those that have finished before their row has."""
         found = [([attempt.request for attempt in parked.attempts], parked) for parked in self.unfinished(contexts)]
         return found + [([request], one) for request in self.scheduler.in_flight.values() for one in request.finished]
 
-    def abort(self, errors: Mapping[int, Exception | None], contexts: Contexts) -> None:
+    def abort(self, errors: Mapping[int, Exception | None], contexts: ContextRows) -> None:
         """These rows in flight are finished as far as they got, each because of its error, if there is one."""
         for parked in self.unfinished(contexts):
             parked.take(parked.of_rows(errors)).hand_over(complete=False)
@@ -147,106 +152,60 @@ class LiveLane:
 Openings = list[tuple[LiveLane, Parked]]
 
 
-class Contexts:
-    """What lies outside each open block, as canvas and as the model has read it: row i of one is row i of the other.
+def open_blocks(lanes: Sequence[LiveLane], contexts: ContextRows) -> None:
+    """One prefill for all rows that are read as a whole, after an `append` for each group of the others.
 
-    Rows come when blocks open, and go when no live hypothesis stands on them any more.
+    Either all rows between blocks open theirs or, where every lane holds them back, none.
     """
+    for lane in lanes:
+        lane.fill()
+    between = [lane for lane in lanes if lane.parked]
+    if between and all(lane.scheduler.waits_for_others(lane.parked_attempts) for lane in between):
+        return
+    # blocks are as wide as the widest of them; where a wider one opens, or the widest has left, all others fit
+    attempts = [attempt for lane in lanes for attempt in (*lane.scheduler.live, *lane.parked_attempts)]
+    contexts.width = max((attempt.width for attempt in attempts), default=0)
+    groups = defaultdict[int | None, Openings](list)
+    for lane in lanes:
+        lane.fit(contexts.canvas, contexts.width)
+        for parked in lane.parked:
+            groups[parked.group].append((lane, parked))
+    for group in sorted(groups, key=lambda group: group is None):
+        _open(groups.pop(group), lanes, contexts)  # and what the opening holds is let go
+    for lane in lanes:
+        lane.rows_changed = False
 
-    def __init__(self, model: Denoiser) -> None:
-        self.model = model
-        self.width = 0  # of the widest block, of those that are open
-        self.canvas: Canvas | None = None  # [C, L]
-        self.context: Any = None  # of C rows
-        self.calls = 0  # of the model
 
-    def park(self, draft: Draft, attempts: list[Attempt]) -> Parked:
-        """These hypotheses as whole rows, with their blocks as they stand."""
-        assert self.canvas is not None
-        rows = self.canvas.take(draft.row).write(draft.start, draft.tokens, draft.revealed)
-        return Parked(rows, attempts, draft.cost, draft.row, self.context)
+def _open(opening: Openings, lanes: Sequence[LiveLane], contexts: ContextRows) -> None:
+    """One forward opens these blocks, all of one group."""
+    attempts = [attempt for _, parked in opening for attempt in parked.attempts]
+    canvas = Canvas.join(*(parked.canvas for _, parked in opening)).fit(max(a.request.length for a in attempts))
+    start = [attempt.block.start for attempt in attempts]
+    if opening[0][1].group is None:
+        _drop_unused_rows(lanes, contexts)  # before there are more
+        context, logits = contexts.prefill(canvas, start, [a.block.start + a.width for a in attempts])
+    else:
+        context, logits = contexts.append(canvas, start, _past(opening, attempts))
+        _drop_unused_rows(lanes, contexts)
+    p = Marginals.of(*exclude_by_lane(logits, [(lane.vocabulary, len(parked.attempts)) for lane, parked in opening]))
+    first_row = contexts.join(canvas, context)
+    for lane, parked in opening:
+        count = len(parked.attempts)
+        lane.open(parked, p[:count], first_row)
+        p, first_row = p[count:], first_row + count
 
-    def clear(self) -> None:
-        """Nothing is decoded at present: hold no memory for it."""
-        self.canvas = self.context = None
 
-    def open_blocks(self, lanes: Sequence[LiveLane]) -> None:
-        """One prefill for all rows that are read as a whole, after an `append` for each group of the others.
+def _past(opening: Openings, attempts: Sequence[Attempt]) -> Past:
+    row = torch.cat([parked.row for _, parked in opening if parked.row is not None])
+    known = all(lane.traits.beam == 1 for lane, _ in opening)  # an attempt is one row of the context
+    host_rows = [attempt.context[0] for attempt in attempts] if known else None
+    return Past(opening[0][1].context, row, [attempt.previous_start for attempt in attempts], host_rows)
 
-        Either all rows between blocks open theirs or, where every lane holds them back, none.
-        """
+
+def _drop_unused_rows(lanes: Sequence[LiveLane], contexts: ContextRows) -> None:
+    """Context rows that no live attempt stands on go."""
+    stay = sorted({row for lane in lanes for attempt in lane.scheduler.live for row in attempt.context})
+    if len(stay) < len(contexts):
+        contexts.keep(stay)
         for lane in lanes:
-            lane.fill()
-        between = [lane for lane in lanes if lane.parked]
-        if between and all(lane.scheduler.waits_for_others(lane.parked_attempts) for lane in between):
-            return
-        # blocks are as wide as the widest of them; where a wider one opens, or the widest has left, all others fit
-        attempts = [attempt for lane in lanes for attempt in (*lane.scheduler.live, *lane.parked_attempts)]
-        self.width = max((attempt.width for attempt in attempts), default=0)
-        groups = defaultdict[int | None, Openings](list)
-        for lane in lanes:
-            lane.fit(self.canvas, self.width)
-            for parked in lane.parked:
-                groups[parked.group].append((lane, parked))
-        for group in sorted(groups, key=lambda group: group is None):
-            self._open(lanes, groups.pop(group), appends=group is not None)  # and what the opening holds is let go
-        for lane in lanes:
-            lane.rows_changed = False
-
-    def _past(self, opening: Openings) -> Past:
-        attempts = [attempt for _, parked in opening for attempt in parked.attempts]
-        row = [parked.row for _, parked in opening if parked.row is not None]
-        known = all(lane.traits.beam == 1 for lane, _ in opening)  # an attempt is one row of the context
-        host_rows = [attempt.context[0] for attempt in attempts] if known else None
-        return Past(opening[0][1].context, torch.cat(row), [attempt.previous_start for attempt in attempts], host_rows)
-
-    def _open(self, lanes: Sequence[LiveLane], opening: Openings, appends: bool) -> None:
-        """One forward opens these blocks: by `append`, or else by `prefill`."""
-        attempts = [attempt for _, parked in opening for attempt in parked.attempts]
-        canvas = Canvas.join(*(parked.canvas for _, parked in opening)).fit(max(a.request.length for a in attempts))
-        start = [attempt.block.start for attempt in attempts]
-        if appends:
-            context, logits = self.model.append(canvas, start, self.width, self._past(opening))
-            first_row = self._drop_unused_rows(lanes)
-        else:
-            first_row = self._drop_unused_rows(lanes)  # before there is more
-            end = [attempt.block.start + attempt.width for attempt in attempts]
-            context, logits = self.model.prefill(canvas, start, self.width, end)
-        if lacking := [name for name in ("take", "join") if not hasattr(context, name)]:
-            raise ContractError(f"a model's context needs take and join; {type(context).__name__} lacks {lacking[0]}.")
-        check_logits(logits, [len(attempts), self.width, self.model.vocabulary.count])
-        self.calls += 1
-        vocabularies = [(lane.vocabulary, len(parked.attempts)) for lane, parked in opening]
-        p = Marginals.of(*exclude_by_lane(logits, vocabularies))
-        if first_row:
-            assert self.canvas is not None
-            self.context, self.canvas = self.context.join(context), self.canvas.join(canvas)
-        else:
-            self.context, self.canvas = context, canvas
-        for lane, parked in opening:
-            count = len(parked.attempts)
-            self._count(lane, parked.attempts, appends)
-            lane.open(parked, p[:count], first_row)
-            p, first_row = p[count:], first_row + count
-
-    def _count(self, lane: LiveLane, attempts: Sequence[Attempt], appends: bool) -> None:
-        """Note what each attempt's block takes to open, and then for each candidate."""
-        for attempt in attempts:
-            before = attempt.previous_start if appends else None
-            attempt.columns = self.model.columns(attempt.request.length, attempt.block.start, attempt.width, before)
-            attempt.opened = attempt.opened if appends else 1
-        lane.scheduler.count([(attempt, attempt.columns[0]) for attempt in attempts])
-
-    def _drop_unused_rows(self, lanes: Sequence[LiveLane]) -> int:
-        """Context rows that no live attempt stands on go; returns how many stay."""
-        stay = sorted({row for lane in lanes for attempt in lane.scheduler.live for row in attempt.context})
-        if not stay:
-            self.context = None
-            return 0
-        assert self.canvas is not None
-        if len(stay) < len(self.canvas.length):
-            index = upload(stay, self.model.device)
-            self.context, self.canvas = self.context.take(stay), self.canvas.take(index)
-            for lane in lanes:
-                lane.renumber({old: new for new, old in enumerate(stay)})
-        return len(stay)
+            lane.renumber({old: new for new, old in enumerate(stay)})
