@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infogain import Recipe, Result, Trace, decode
+from infogain import Recipe, Result, StepEvent, Trace, decode
 from infogain.algorithm.schedule import TokensPerStep
 from infogain.cli.live_canvas import SCALE, LiveCanvas, entropy_style
 from infogain.loop.trace import Story
@@ -54,7 +54,10 @@ def test_a_live_story_is_the_saved_one(tmp_path: Path) -> None:
     canvas = toy.canvas(2)
     recipe = Recipe(SAMPLERS.make("info-gain-beam"), TokensPerStep(2))
     live = Story(Trace(recipe.plain(), toy.model.mask_id, canvas.rows()))
-    result = decode(toy.model, canvas, recipe.sampler, schedule=recipe.schedule, observe=live.observe)
+    events: list[StepEvent] = []
+    result = decode(toy.model, canvas, recipe.sampler, schedule=recipe.schedule, observe=events.append)
+    for event in events:
+        live.follow(event.record())
     assert result.trace is not None
     result.trace.save(tmp_path / "t.jsonl")
     saved = Story(Trace.load(tmp_path / "t.jsonl"))

@@ -7,8 +7,8 @@ import torch
 
 import infogain
 from infogain import Lane, Recipe, TokensPerStep
+from infogain.algorithm.state import CandidateFacts
 from infogain.loop import batch
-from infogain.loop.scheduler import CandidateFacts
 from infogain.loop.step import Proposal, read_back
 from infogain.models import Denoiser, Tabular
 from infogain.samplers import Sampler, make

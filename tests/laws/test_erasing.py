@@ -13,9 +13,8 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Lane, Recipe, Result, Steps, TokensPerStep, Trace
-from infogain.algorithm.state import Candidates, State
+from infogain.algorithm.state import PROMISES, STEPS_PER_MASK, Candidates, State
 from infogain.loop.batch import Batch
-from infogain.loop.scheduler import PROMISES, STEPS_PER_MASK
 from infogain.loop.trace import Hypothesis, Story, tell
 from infogain.models import Denoiser, Tabular, random_joint
 from infogain.samplers import Sampler, make
@@ -248,6 +247,6 @@ def test_progress_ends_where_all_is_written() -> None:
         story = Story(Trace(lane.recipe.plain(), MASK, HOLES.rows()))
         result = infogain.decode_lanes(model, [lane], observe=events.append)[0]
         for event in events:
-            story.observe(event)
+            story.follow(event.record())
         assert events[-1].done == events[-1].total == int(HOLES.masked.sum())
         assert [story.best(row).cost for row in range(5)] == result.cumulative_entropy.tolist()

@@ -13,10 +13,9 @@ from torch import Tensor
 
 import infogain
 from infogain import Canvas, ContractError, Lane, NumericsError, Recipe, Result, TokensPerStep, Vocabulary
-from infogain.algorithm.state import Candidates, State
+from infogain.algorithm.state import PROMISES, Candidates, State
 from infogain.loop.batch import Batch
 from infogain.loop.result import RowResult
-from infogain.loop.scheduler import PROMISES
 from infogain.models import Denoiser, FullCanvas, Tabular, random_joint
 from infogain.samplers import Sampler, make
 from tests.ailing import WHENS, Ailing, Fault, Faulty, Wrongly, run, unruly

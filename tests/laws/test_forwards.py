@@ -12,8 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import infogain
 from infogain import Result
+from infogain.algorithm.state import CandidateFacts
 from infogain.loop import batch
-from infogain.loop.scheduler import CandidateFacts
 from infogain.loop.step import Proposal, read_back
 from infogain.samplers import Sampler
 from tests.cases import ALL, LAYOUTS, MODEL, Counting, Layout, label

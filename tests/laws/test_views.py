@@ -40,7 +40,7 @@ def test_a_snapshot_shows_what_the_steps_have_told(sampler: Sampler) -> None:
             if not batch.live:
                 break
             for event in batch.step():
-                story.observe(event)
+                story.follow(event.record())
 
 
 @pytest.mark.parametrize("sampler", ALL[::3], ids=label)

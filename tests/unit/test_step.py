@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from infogain import TokensPerStep
-from infogain.algorithm.state import LINES, Draft, State
-from infogain.loop.scheduler import PROMISES, CandidateFacts, distinct
+from infogain.algorithm.state import LINES, PROMISES, CandidateFacts, Draft, State
+from infogain.loop.scheduler import distinct
 from infogain.loop.step import propose, read_back
 from infogain.samplers import make
 from tests.cases import draft_of, marginals

@@ -145,7 +145,7 @@ class Talk:
         with Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="visible") as live:
 
             def observe(event: StepEvent) -> None:
-                story.observe(event)
+                story.follow(event.record())
                 live.update(live_text(story, self.model.tokenizer.word, self.recipe.eos_ids or ()), refresh=True)
 
             _, text = next(decode_job(self.model, job, self.recipe, observe=observe))

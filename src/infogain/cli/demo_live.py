@@ -42,7 +42,7 @@ def compare_live(console: Console, subject: Subject, delay: float) -> LiveCompar
     with Screen(console, canvases, delay) as screen:
 
         def observe(event: StepEvent) -> None:
-            stories[event.lane].observe(event)
+            stories[event.lane].follow(event.record())
             screen.show(canvases[event.lane])
 
         results = decode_lanes(model, lanes, observe=observe)

@@ -105,7 +105,7 @@ def _watch(console: Console, problem: Toy, lane: Lane, delay: float) -> Result:
     with Screen(console, [canvas], delay) as screen:
 
         def observe(event: StepEvent) -> None:
-            story.observe(event)
+            story.follow(event.record())
             screen.show(canvas)
 
         return _decode(problem, lane, observe)

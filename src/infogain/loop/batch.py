@@ -17,13 +17,13 @@ import torch
 from infogain.algorithm import noise
 from infogain.algorithm.canvas import Canvas, whole_numbers
 from infogain.algorithm.marginals import Marginals, exclude_by_lane
+from infogain.algorithm.state import CandidateFacts
 from infogain.device import current, together
 from infogain.errors import InputError
 from infogain.kernels import MaskedColumns
 from infogain.loop.lane import Lane, Request
 from infogain.loop.live import LiveLane, open_blocks
 from infogain.loop.result import Result, RowResult, View, collect, traced, views
-from infogain.loop.scheduler import CandidateFacts
 from infogain.loop.step import Proposal, Step, StepEvent, propose, read_back, score, settle, survivors
 from infogain.models.context_rows import ContextRows
 from infogain.models.denoiser import Denoiser, adapt

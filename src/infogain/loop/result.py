@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,10 +102,8 @@ def views(hypotheses: Sequence[tuple[int, list[Request], Parked]]) -> list[View]
     costs = table[:, 0].contiguous().view(torch.float64)
     found = zip(owners, table[:, 1:].tolist(), costs.tolist(), strict=True)
     every = [View(lane, request.row, row[: request.length], cost) for (lane, request), row, cost in found]
-    best: dict[tuple[int, int], View] = {}
-    for view in sorted(every, key=lambda view: view.cost):
-        best.setdefault(view[:2], view)
-    return sorted(best.values())
+    by_row = groupby(sorted(every, key=lambda view: view[:2]), key=lambda view: view[:2])
+    return [min(same, key=lambda view: view.cost) for _, same in by_row]
 
 
 def collect(requests: Sequence[Request], recipe: Recipe, device: torch.device, calls: int, made_by: Plain) -> Result:

@@ -7,59 +7,14 @@ this file changes it.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
+from infogain.algorithm.state import PROMISES, STEPS_PER_MASK, CandidateFacts
 from infogain.errors import ContractError, NumericsError
 from infogain.loop.lane import Attempt, Request
 from infogain.samplers.base import Traits
-
-STEPS_PER_MASK = 8  # a block that takes more is refused: a sampler that erases could go on for ever
-
-PROMISES = {
-    "no_distribution": "logits of masked columns must be finite numbers that form a distribution over the ids that "
-    "may be written; the model returned NaN or infinite ones, or left all probability to the mask and to ids that are "
-    "excluded. Load it in float32 or bfloat16, look for an overflow in its weights, or exclude fewer ids",
-    "outside": "a candidate may choose masked columns of its block only; the sampler chose another",
-    "no_token": "a candidate must write tokens of the vocabulary, never the mask, except that a sampler which erases "
-    "may mask columns again that were written in this block; the sampler wrote something else",
-    "no_score": "score must be a number; the sampler gave NaN for the candidate it led to here",
-    "empty": "a candidate must commit at least one token; the sampler chose none",
-    "uneven": "candidates that compete must commit equally many tokens, less those they erase",
-    "endless": f"a block must be filled in {STEPS_PER_MASK} steps for each of its masks; the sampler erases too much",
-}
-
-
-class CandidateFacts(NamedTuple):
-    """All that the host learns of a candidate."""
-
-    cost: float  # H̃ after it; NaN too where the score that led to its parent was
-    remaining: float  # Σ H over what was masked
-    parent: int
-    commits: int  # columns that it writes
-    erases: int  # columns that it masks again
-    forbidden: int  # mask tokens that it writes where it may not
-    lowest: int  # token of its block; those that were given have been checked before
-    highest: int
-    left: int  # masks; none: it finishes its block
-    eos: int  # EOS tokens that were written in its block
-    row: int  # of the context
-    fingerprint: int  # of its block; no two that differ share one, but for an accident in 64 bits
-
-    def broken(self, before: int, vocab_size: int) -> str | None:
-        """The first promise that it breaks, given the masks its block had before and the size of the vocabulary."""
-        if not math.isfinite(self.remaining):
-            return "no_distribution"
-        if self.commits - self.erases != before - self.left:
-            return "outside"
-        if self.forbidden or self.lowest < 0 or self.highest >= vocab_size:
-            return "no_token"
-        if math.isnan(self.cost):
-            return "no_score"
-        return None if self.commits or self.erases else "empty"
 
 
 def distinct(facts: Sequence[CandidateFacts]) -> list[int]:

@@ -19,11 +19,11 @@ from torch import Tensor
 from infogain.algorithm.marginals import Marginals
 from infogain.algorithm.objective import immediate_cost, select
 from infogain.algorithm.schedule import Schedule
-from infogain.algorithm.state import ALL, Candidates, Draft, Index, State, check_form, index_of
+from infogain.algorithm.state import ALL, CandidateFacts, Candidates, Draft, Index, State, check_form, index_of
 from infogain.device import constant, together
 from infogain.errors import ContractError
 from infogain.loop.lane import Attempt
-from infogain.loop.scheduler import CandidateFacts, distinct
+from infogain.loop.scheduler import distinct
 from infogain.loop.trace import TraceStep, read_rows
 from infogain.samplers import Sampler, Traits
 

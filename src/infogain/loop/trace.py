@@ -11,15 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from infogain.errors import InputError
 from infogain.options import Plain
-
-if TYPE_CHECKING:
-    from infogain.loop.step import StepEvent
 
 VERSION = 1
 
@@ -156,19 +153,11 @@ class Hypothesis:
     """One canvas on its way, with the moves that led to it."""
 
     tokens: list[int]
+    cost: float = 0.0  # H̃ so far
+    fresh: Sequence[int] = ()  # columns that the last step wrote
     moves: tuple[tuple[Row, Candidate], ...] = ()  # as it stood before each step, and what was written
     entropy: dict[int, float] = field(default_factory=dict)  # of each column, as it was when last masked
     stopped: bool = False  # its block ended with an EOS
-
-    @property
-    def cost(self) -> float:
-        """H̃ so far."""
-        return self.moves[-1][1].cost if self.moves else 0.0
-
-    @property
-    def fresh(self) -> frozenset[int]:
-        """Columns the last step wrote."""
-        return frozenset(self.moves[-1][1].columns if self.moves else ())
 
     def after(self, row: Row, candidate: Candidate, eos_ids: Sequence[int]) -> Hypothesis:
         tokens = list(self.tokens)
@@ -178,6 +167,8 @@ class Hypothesis:
         written = (column for there, its in moves if there.start == row.start for column in its.columns)
         return Hypothesis(
             tokens=tokens,
+            cost=candidate.cost,
+            fresh=candidate.columns,
             moves=moves,
             entropy={**self.entropy, **dict(zip(row.columns, row.entropy, strict=True))},
             stopped=self.stopped or (ends_block and any(tokens[column] in eos_ids for column in written)),
@@ -186,16 +177,13 @@ class Hypothesis:
 
 class Story:
     def __init__(self, trace: Trace) -> None:
-        """`trace` says where decoding begins; `follow` and `observe` tell what happens next."""
+        """`trace` says where decoding begins; `follow` tells what happens next."""
         self.mask_id = trace.mask_id
         self.prompts = trace.canvas
         self.step = 0  # steps followed
         self._eos_ids: Sequence[int] = trace.recipe.get("eos_ids", ())
         self._groups: dict[tuple[int, int], list[Hypothesis]] = {}  # by prompt and independent copy
         self._winner: dict[int, int] = {}  # the copy each prompt's answer comes from, where the end is known
-
-    def observe(self, event: StepEvent) -> None:
-        self.follow(event.record())
 
     def follow(self, step: TraceStep) -> None:
         for (prompt, copy), rows in groupby(step.rows, key=lambda row: (row.prompt, row.copy)):
@@ -204,9 +192,8 @@ class Story:
 
     def foretell(self, end: Story) -> None:
         """Show the copies that win in the end, so that a replay does not jump between them."""
-        for prompt in range(len(self.prompts)):
-            best = end.best(prompt)
-            self._winner[prompt] = next((c for (p, c), hs in end._groups.items() if p == prompt and best in hs), 0)
+        last_moves = [end.best(prompt).moves[-1:] for prompt in range(len(self.prompts))]
+        self._winner = {row.prompt: row.copy for moves in last_moves for row, _ in moves}
 
     def best(self, prompt: int) -> Hypothesis:
         """The hypothesis of least H̃, which is how the decode picks its answer."""
