@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -51,6 +52,13 @@ def provenance(model: Denoiser, name: str | None = None, revision: str | None = 
 
 def versions() -> Plain:
     return {"infogain": __version__, "torch": str(torch.__version__), "python": platform.python_version()}
+
+
+def checked_provenance(table: Any) -> Plain | None:
+    """A provenance that was read from a file, or None where it holds none; raises TypeError for anything else."""
+    if table is not None and not (isinstance(table, dict) and isinstance(table.get("versions", {}), dict)):
+        raise TypeError("its provenance is no table")
+    return table
 
 
 def in_words(about: Plain | None) -> str:

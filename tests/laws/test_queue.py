@@ -300,10 +300,10 @@ def test_what_has_left_is_not_kept() -> None:
 
 
 def operations(batch: Batch, steps: int) -> list[int]:
-    """What the host does in each step, in instructions of the scheduler's own files."""
+    """What the host does in each step, in instructions of the scheduler's own files and of the context's rows."""
     counts: list[int] = []
-    names = ("batch", "live", "scheduler", "lane")
-    ours = {import_module(f"infogain.loop.{name}").__file__ for name in names}
+    names = ("loop.batch", "loop.live", "loop.scheduler", "loop.lane", "models.context_rows")
+    ours = {import_module(f"infogain.{name}").__file__ for name in names}
 
     def watch(frame: Any, event: str, _: Any) -> Any:
         if frame.f_code.co_filename not in ours:

@@ -8,8 +8,10 @@ import torch
 
 import infogain
 from infogain import Canvas, ContextError, InputError, UnknownName
+from infogain.kernels import MaskedColumns
 from infogain.models import Tabular, judgement, load_toy, one_way, parity, random_joint
-from tests.cases import marginals
+from infogain.models.context_rows import ContextRows
+from tests.cases import draft_of, marginals
 
 
 def test_conditionals_are_exact() -> None:
@@ -63,6 +65,31 @@ def test_contexts_take_and_join() -> None:
     assert torch.equal(
         model(tokens, joined, torch.tensor([2]), max_per_row=1), model(tokens, b, torch.tensor([1]), max_per_row=1)
     )
+
+
+def test_rows_and_their_context_come_and_go_together() -> None:
+    """Each candidate is evaluated on the row that it stands on, whichever rows were kept and joined before."""
+    model = random_joint(5, 2, seed=3)
+    rows, start = ContextRows(model), [1, 0, 2, 3]
+    rows.width = 2
+    canvas = Canvas.infill([[0, 2, 2, 2, 1], [2, 2, 1], [1, 0, 2, 2], [0, 1, 1, 2, 2]], mask_id=2)
+    first, last = canvas.take(slice(0, 3)), canvas.take(slice(3, 4))
+    assert rows.join(first, rows.prefill(first, start[:3], [at + 2 for at in start[:3]])[0]) == 0
+    rows.keep([2, 0])
+    assert rows.join(last, rows.prefill(last, start[3:], [5])[0]) == 2
+    assert (len(rows), rows.calls) == (3, 2)
+    now_at = {2: 0, 0: 1, 3: 2}
+    stands_on, tokens = [3, 0, 2, 3], torch.tensor([[0, 2], [1, 2], [2, 0], [2, 1]])  # of each candidate
+    row, begins = torch.tensor([now_at[r] for r in stands_on]), [start[r] for r in stands_on]
+    draft = draft_of(tokens, tokens == 2, row=row, start=torch.tensor(begins))
+    whole = canvas.take(torch.tensor(stands_on)).write(draft.start, tokens)
+    assert torch.equal(rows.written(draft).tokens, whole.tokens)
+    logits = rows.at_masks(tokens, MaskedColumns(draft.masked, int(draft.masked.sum())), row, 2)
+    assert isinstance(logits, torch.Tensor)
+    assert torch.equal(logits, model.prefill(whole, begins, 2)[1][draft.masked])
+    rows.clear()
+    assert len(rows) == 0
+    assert rows.canvas is rows.context is None
 
 
 def test_entropy_of_the_joint() -> None:

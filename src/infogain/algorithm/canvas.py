@@ -18,7 +18,7 @@ from torch.nn.functional import pad
 from infogain.algorithm import noise
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import upload
-from infogain.errors import InputError
+from infogain.errors import ContextError, InputError
 
 PAD = 0  # stands right of a row's end; never read by a model and never decoded
 
@@ -108,20 +108,25 @@ class Canvas:
                 raise InputError(f"a prompt must end before its row's first mask, at {most} in row {i}; got {end}.")
         return torch.tensor(ends)
 
-    def check(self, vocabulary: Vocabulary) -> None:
-        """Refuse rows that a model of this vocabulary cannot decode."""
+    def check(self, vocabulary: Vocabulary, most_columns: int | None) -> None:
+        """Refuse rows that a model of this vocabulary, whose context takes so many columns, cannot decode."""
         columns, mask_id = self.tokens.shape[1], vocabulary.mask_id
         if self.mask_id != mask_id:
             raise InputError(f"canvas and model must share a mask id; they have {self.mask_id} and {mask_id}.")
         if self.tokens.shape[0] == 0:
             raise InputError("a canvas needs at least one row; got an empty batch.")
-        if not 1 <= int(self.length.min()) <= int(self.length.max()) <= columns:
+        shortest, longest = int(self.length.min()), int(self.length.max())
+        if not 1 <= shortest <= longest <= columns:
             raise InputError(f"row lengths must lie between 1 and the canvas's {columns} columns.")
         if not ((self.prompt >= 0) & (self.prompt <= self.length)).all():
             raise InputError("prompts must end between column 0 and the end of their rows; see Canvas.prompt.")
         lowest, highest = int(self.tokens.min()), int(self.tokens.max())
         if lowest < 0 or highest >= vocabulary.size:
             raise InputError(f"token ids must be 0 to {vocabulary.size - 1}; the canvas holds {lowest} to {highest}.")
+        if most_columns is not None and longest > most_columns:
+            raise ContextError(
+                f"rows must fit the model's context of {most_columns} columns; one has {longest}. Shorten it."
+            )
 
     @property
     def inside(self) -> Tensor:

@@ -128,7 +128,7 @@ class Batch:
             if lane.closed and not (lane.scheduler.unfinished or lane.scheduler.finished):
                 del self.lanes[number]
         if not self.live:
-            self.contexts.keep([])
+            self.contexts.clear()
 
     @torch.inference_mode()
     def step(self, observe: Observer | None = None) -> list[StepEvent]:

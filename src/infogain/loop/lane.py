@@ -20,7 +20,7 @@ from infogain.algorithm import noise
 from infogain.algorithm.canvas import Canvas, order_blocks, split_blocks, whole_numbers
 from infogain.capacity import check_candidates
 from infogain.device import upload
-from infogain.errors import ContextError, InputError
+from infogain.errors import InputError
 from infogain.loop.trace import TraceStep
 from infogain.models.denoiser import Denoiser
 from infogain.recipe import Recipe
@@ -67,11 +67,8 @@ class Lane:
 
     def fitted(self, model: Denoiser, tokenizer: TokenizerInfo | None) -> Lane:
         """This lane as the model decodes it, its block a number; refuses what the model or memory does not allow."""
-        self.canvas.check(model.vocabulary)
+        self.canvas.check(model.vocabulary, model.context)
         self.recipe.check(model.vocabulary, model.attention_block is not None, stops=self.stop is not None)
-        longest, most = int(self.canvas.length.max()), model.context
-        if most is not None and longest > most:
-            raise ContextError(f"rows must fit the model's context of {most} columns; one has {longest}. Shorten it.")
         if tokenizer is not None:
             self.recipe.sampler.check_tokenizer(tokenizer)
         traits, columns = self.recipe.sampler.traits, self.canvas.tokens.shape[1]

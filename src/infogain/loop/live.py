@@ -85,14 +85,13 @@ class LiveLane:
         # another row's block may be wider; the columns past our own wait for our next block
         masked &= counting(tokens.shape[1], self.device) < width[:, None]
         draft = Draft(table, parked.cost, tokens, masked, torch.full_like(tokens, -1))
-        z = self.with_beam_seeds(draft.with_marginals(p, before=(p,) * self.traits.memory), attempts)
+        z = draft.with_marginals(p, before=(p,) * self.traits.memory)
+        z = self.with_beam_seeds(z, attempts) if self.traits.beam > 1 else z
         self.z = self.z.join(z) if self.z else z
         self.parked.remove(parked)
 
     def with_beam_seeds(self, z: State, attempts: Sequence[Attempt]) -> State:
         """Every hypothesis of a beam draws noise of its own; the first of them draws the attempt's."""
-        if self.traits.beam == 1:
-            return z
         number = [i for _, same in groupby(attempts) for i, _ in enumerate(same)]
         seed, branch = upload([[attempt.seed for attempt in attempts], number], self.device)
         return z.with_line("seed", noise.fork(seed, noise.HYPOTHESIS, branch))
@@ -205,7 +204,9 @@ def _past(opening: Openings, attempts: Sequence[Attempt]) -> Past:
 def _drop_unused_rows(lanes: Sequence[LiveLane], contexts: ContextRows) -> None:
     """Context rows that no live attempt stands on go."""
     stay = sorted({row for lane in lanes for attempt in lane.scheduler.live for row in attempt.context})
-    if len(stay) < len(contexts):
+    if not stay:
+        contexts.clear()
+    elif len(stay) < len(contexts):
         contexts.keep(stay)
         for lane in lanes:
             lane.renumber({old: new for new, old in enumerate(stay)})

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from infogain.errors import InputError
 from infogain.options import Plain
+from infogain.provenance import checked_provenance
 
 VERSION = 1
 
@@ -125,7 +126,7 @@ class Trace:
             trace = cls(header["recipe"], header["mask_id"], header["canvas"])
             words = header.get("words")
             trace.words = words and {int(token): str(text) for token, text in words.items()}  # JSON's keys are texts
-            trace.provenance = _provenance(header.get("provenance"))
+            trace.provenance = checked_provenance(header.get("provenance"))
             for line in rest:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]
@@ -136,12 +137,6 @@ class Trace:
                 f"a trace must be the JSON lines that Trace.save writes; {path} is not: {error}."
             ) from error
         return trace
-
-
-def _provenance(table: Any) -> Plain | None:
-    if table is not None and not (isinstance(table, dict) and isinstance(table.get("versions", {}), dict)):
-        raise TypeError("its provenance is no table")
-    return table
 
 
 def _row(row: Plain) -> Row:

@@ -20,7 +20,7 @@ class ContextRows:
     """What lies outside each open block: row i of `canvas` is row i of `context`.
 
     Rows come when blocks open (`prefill` or `append`, then `join`), and go when no hypothesis stands on them any more
-    (`keep`). All calls of the model are made and counted here, and what it returns is checked.
+    (`keep`, `clear`). All calls of the model are made and counted here, and what it returns is checked.
     """
 
     def __init__(self, model: Denoiser) -> None:
@@ -38,13 +38,15 @@ class ContextRows:
         assert self.canvas is not None
         return self.canvas.take(draft.row).write(draft.start, draft.tokens, draft.revealed)
 
+    def clear(self) -> None:
+        """Nothing is decoded at present: hold no memory for it."""
+        self.canvas = self.context = None
+
     def keep(self, rows: Sequence[int]) -> None:
-        """These rows stay, in this order, and are numbered from 0; where there are none, no memory is held."""
-        if self.canvas is None or not rows:
-            self.canvas = self.context = None
-        else:
-            index = upload(rows, self.model.device)
-            self.context, self.canvas = self.context.take(rows), self.canvas.take(index)
+        """These rows stay, in this order, and are numbered from 0."""
+        assert self.canvas is not None
+        index = upload(rows, self.model.device)
+        self.context, self.canvas = self.context.take(rows), self.canvas.take(index)
 
     def join(self, canvas: Canvas, context: Any) -> int:
         """Rows that have been read stand behind those that are here; returns the number of the first."""
