@@ -116,7 +116,7 @@ def bench(
         runner.profile(next(iter(cases.values())), profile)
         console.print(f"trace → {profile} (open it in ui.perfetto.dev or chrome://tracing)", soft_wrap=True)
         return
-    with on_interrupt(lambda: kept(out)), watch(len(cases)) as tell:
+    with on_interrupt(lambda: saved_so_far(out)), watch(len(cases)) as tell:
         found = run_cases(runner, cases, suite, out, tell)
     show(console, found)
     if out:
@@ -124,7 +124,7 @@ def bench(
         console.print(f"→ {', '.join(str(out / name) for name in made)}", soft_wrap=True)
 
 
-def kept(out: Path | None) -> str:
+def saved_so_far(out: Path | None) -> str:
     return f"Kept: the cases that were done, in {out / records.FILE}." if out and (out / records.FILE).exists() else ""
 
 

@@ -100,7 +100,7 @@ def eval_(
             refused.append(str(error))
     if not plans:
         raise InputError(" ".join(refused))
-    with resumable(lambda: kept(plans, runs)):
+    with resumable(lambda: saved_so_far(plans, runs)):
         finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
     made = listing(finished, asked=["task"])
     console.print(in_terminal(made), "", legend_of(made), "", sep="\n")
@@ -127,7 +127,7 @@ def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
     return run
 
 
-def kept(plans: Sequence[Plan], runs: Path) -> str:
+def saved_so_far(plans: Sequence[Plan], runs: Path) -> str:
     """How many of the texts asked for are on disk."""
     done = sum(len(plan.keys & plan.run(runs).done()) for plan in plans)
     return f"{done} of {sum(len(plan.keys) for plan in plans)} texts in {runs}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
-from infogain.cli.eval import COUNT, kept
+from infogain.cli.eval import COUNT, saved_so_far
 from infogain.cli.interrupt import resumable
 from infogain.cli.layout import in_terminal, legend_of
 from infogain.cli.model import DEFAULT, Source, model_flags
@@ -96,7 +96,7 @@ def reproduce(
     warn(cells, model, counted)
     check_record(out / f"{title}.json", {"model": cells[0].plan.about["model"]}, overwrite)
     make_folder(out, (), overwrite)
-    with resumable(lambda: kept([cell.plan for cell in cells], runs)):
+    with resumable(lambda: saved_so_far([cell.plan for cell in cells], runs)):
         carry_out(title, cells, runs, batch_size)
     found = record(table, cells, refused, beside, runs)
     show(found, f"{title} → {', '.join(map(str, save(found, out)))}")

@@ -30,8 +30,8 @@ class Pool:
 
     def pick(self, rows: int, seed: Tensor, step: int) -> tuple[Tensor, Tensor]:
         """The rows of a step, the same whenever it is asked for: tokens and holes. [rows, L] each"""
-        place = torch.arange(rows, device=self.tokens.device)
-        index = (noise.uniform(seed, PICK, step, place) * len(self.tokens)).long()
+        row = torch.arange(rows, device=self.tokens.device)
+        index = (noise.uniform(seed, PICK, step, row) * len(self.tokens)).long()
         return self.tokens[index].long(), self.holes[index]
 
 

@@ -107,8 +107,8 @@ class Trainer:
     def train_step(self) -> Tensor:
         """Update the weights once from all batches; returns the loss of each. [batches]"""
         losses = []
-        for place, name in enumerate(self.settings.batches):
-            seed = noise.fork(torch.tensor(self.settings.seed), BATCH, torch.tensor(place))
+        for number, name in enumerate(self.settings.batches):
+            seed = noise.fork(torch.tensor(self.settings.seed), BATCH, torch.tensor(number))
             tokens, holes = self.pools[name].pick(self.settings.rows, seed, self.step)
             loss = self._run(self.loss, self.transformer, tokens, choose_masks(holes, seed, self.step))
             (loss / len(self.settings.batches)).backward()  # type: ignore[no-untyped-call]
