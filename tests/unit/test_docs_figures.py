@@ -24,7 +24,7 @@ SHOWN = {  # a line of the README's table -> its label where it was measured
     "`confidence`, drawn (greedy)": "confidence (drawn)",
     "`pc` (greedy)": "pc",
     "`lookum` (looks ahead)": "lookum",
-    "`info-gain` (the paper's setting)": "info-gain",
+    "`info-gain` (the paper's setting, the default)": "info-gain",
     "`info-gain:validated` (our preset)": "info-gain:validated",
     "`best-of-n` (eight decodes)": "best-of-8",
 }
