@@ -24,18 +24,21 @@ def explained(table: Table, own: Mapping[str, str] = {}) -> Group:
 
 def legend(names: Iterable[str], own: Mapping[str, str] = {}) -> Table:
     """What these column names mean, a line each, to be printed below the table; unknown ones explain themselves."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(max_width=NAMES)
-    grid.add_column(overflow="fold")
-    for name, meaning in meanings(names, own).items():
-        grid.add_row(Text(name), Text(meaning))
-    return grid
+    return _lines(meanings(names, own))
 
 
 def legend_of(*shown: tables.Table) -> Table:
     """What the columns of these tables of results mean, each once."""
-    own = {name: meaning for table in shown for name, meaning in table.explained.items()}
-    return legend([name for table in shown for name in table.columns], own)
+    return _lines(tables.meanings_of(*shown))
+
+
+def _lines(meanings: Mapping[str, str]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(max_width=NAMES)
+    grid.add_column(overflow="fold")
+    for name, meaning in meanings.items():
+        grid.add_row(Text(name), Text(meaning))
+    return grid
 
 
 def plain_table() -> Table:
