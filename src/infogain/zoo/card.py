@@ -34,6 +34,8 @@ Validation problems, τ_token .7, one seed, {card["validation_scores"][0]["probl
 | task | sampler | K | right % | in right steps % | mean H̃ |
 |---|---|---|---|---|---|
 {chr(10).join(_row(score) for score in card["validation_scores"])}
+
+K is the number of tokens written in a step. *Right* counts right answers, *in right steps* those whose every worked step is right too. H̃ is the sum of the entropies of a text's tokens, each when it was written, in nats.
 """
 
 
