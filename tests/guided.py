@@ -64,7 +64,7 @@ class Guided(Wrapper):
     def at_masks(
         self, tokens: Tensor, masked_columns: MaskedColumns, context: GuidedContext, row: Tensor, max_per_row: int
     ) -> Tensor | LazyLogits:
-        """The same columns are asked with the prompt and without it."""
+        """Ask the inner model for each masked column twice, with the prompt and without it, and combine the logits."""
         both = MaskedColumns(masked_columns.masked.repeat_interleave(2, 0), 2 * masked_columns.count)
         found = self.inner.at_masks(
             self._blocks(tokens, context, row), both, context.inner, self._rows(row), max_per_row

@@ -29,7 +29,7 @@ def test_at_80_columns_every_command_has_one_line() -> None:
 
 @pytest.mark.parametrize("name", main.commands)
 def test_every_option_says_what_holds_without_it(name: str) -> None:
-    """But for those that name files and those that may be given many times, whose absence says itself."""
+    """Options that name files or may be given many times are exempt: what holds without them is plain."""
     command = main.commands[name]
     context = click.Context(command, info_name=name)
     for option in command.params:

@@ -70,7 +70,7 @@ def test_the_outline_is_that_of_the_commands() -> None:
 
 
 def completions(group: click.Group, *words: str) -> list[tuple[str, str]]:
-    """But for --help, of which a command keeps the names that its first context had."""
+    """What a shell is offered, less --help: a command keeps the names of that from its first context."""
     *before, last = words
     found = ShellComplete(group, {}, "infogain", "").get_completions(before, last)
     return [(item.value, item.type) for item in found if item.value not in ("-h", "--help")]

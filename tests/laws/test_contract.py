@@ -95,7 +95,7 @@ def test_what_a_model_of_no_base_class_has_more_is_used() -> None:
 
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_vocabulary_of_its_own_is_taken(wrapped: bool) -> None:
-    """With ids that are never predicted, or as a range. The bare members are not needed beside it."""
+    """A vocabulary may exclude ids or be a range; a model that has one needs no `mask_id` beside it."""
 
     class Words(Duck):
         def __init__(self, model: Denoiser, vocabulary: Vocabulary) -> None:
@@ -155,7 +155,7 @@ def test_a_model_that_lacks_members_is_refused() -> None:
 
 @pytest.mark.parametrize("sampler", FEW, ids=label)
 def test_a_model_that_keeps_nothing_may_be_asked_to_go_on(sampler: Sampler) -> None:
-    """With `refresh` above 1 and no `append`, rows are read as a whole whenever a block opens."""
+    """A model with `refresh` above 1 and no `append` reads rows as a whole whenever a block opens."""
 
     def network(tokens: Tensor, inside: Tensor) -> Tensor:
         return MODEL.prefill(Canvas(tokens, inside.sum(-1), MODEL.mask_id), [0] * len(tokens), tokens.shape[1])[1]
@@ -171,7 +171,7 @@ def test_a_model_that_keeps_nothing_may_be_asked_to_go_on(sampler: Sampler) -> N
 @pytest.mark.parametrize("engine", ["eager", "graphs"])
 @pytest.mark.parametrize(("family", "cache"), CASES)
 def test_a_wrapper_that_changes_nothing_changes_no_bit(family: str, cache: str | None, engine: str) -> None:
-    """With rows that take each other's places. Every sampler has its turn with some families and caches."""
+    """Rows wait for each other here, and every sampler has its turn with some families and caches."""
     refresh = 2 if cache in ("dual", "prefix") else None
     plain, inner = (Backbone(model_of(family, cache).transformer, cache, engine, refresh=refresh) for _ in range(2))
     lanes = [

@@ -26,7 +26,7 @@ def decode(sampler: Sampler, layout: Layout, k: int, seed: int) -> Result:
 
 
 def assert_same(a: Sampler, b: Sampler, ties: bool = True) -> None:
-    """The same tokens and H̃ on every layout, and on toys whose exact ties show any difference in rounding."""
+    """Both give equal tokens and H̃ on every layout, and on toys whose exact ties show any difference in rounding."""
     for layout in LAYOUTS:
         for k in (1, 2, 3):
             for seed in range(3):

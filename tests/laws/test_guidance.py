@@ -177,7 +177,7 @@ def test_recorded_forwards_and_heads_that_read_a_few_rows_guide_alike(
 
 @pytest.mark.parametrize(("family", "cache"), CASES)
 def test_without_weight_on_it_guidance_is_the_model_itself(family: str, cache: str | None) -> None:
-    """And with weight it is another: the laws above can fail."""
+    """Guidance of weight 0 changes nothing; with weight the texts differ, so the laws above can fail."""
     model = model_of(family, cache)
     for sampler in FEW[1:3]:
         nothing, plain, guided = (

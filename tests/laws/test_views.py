@@ -24,7 +24,7 @@ from tests.laws.test_queue import alone
 
 @pytest.mark.parametrize("sampler", ALL, ids=label)
 def test_a_snapshot_shows_what_the_steps_have_told(sampler: Sampler) -> None:
-    """Of a beam and of independent copies, the hypothesis of least H̃."""
+    """A row of several hypotheses, in a beam or as independent copies, is shown as the one of least H̃."""
     for eos_ids, max_in_flight in (((), None), ((1,), 2)):
         lane = Lane(
             CANVAS, Recipe(sampler, TokensPerStep(2), block=3, eos_ids=eos_ids, seed=2), max_in_flight=max_in_flight

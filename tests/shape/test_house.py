@@ -95,7 +95,7 @@ def test_a_sampler_is_on_a_page(name: str) -> None:
 
 
 def test_functions_take_few_parameters() -> None:
-    """But for a command, which is given every flag, and a kernel of Triton."""
+    """Commands, which are given every flag, and kernels of Triton are exempt."""
     many = {name for name, node in functions() if parameters(node) > PARAMETERS and not _given_by_name(node)}
     assert many == MANY_PARAMETERS
 

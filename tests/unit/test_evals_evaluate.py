@@ -35,7 +35,7 @@ def model() -> TextModel:
 
 @pytest.fixture(scope="module")
 def dream(tmp_path_factory: pytest.TempPathFactory) -> TextModel:
-    """With room for a prompt that is a token per letter, nearly."""
+    """A tiny Dream whose context holds prompts of nearly one token per letter."""
     folder = write_checkpoint(tmp_path_factory.mktemp("dream"), "dream")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 4096}))
