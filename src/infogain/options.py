@@ -34,13 +34,15 @@ def option(
     choices: tuple[str, ...] = (),
     when: tuple[str, str] | None = None,
     hint: str = "",
+    implied: bool = False,
 ) -> Any:
     """A dataclass field with its rules.
 
     `low ≤ value ≤ high` and `value > above` where given; `when=("variant", "original")` says the
-    option means something for that value of another field only; `hint` ends the error text.
+    option means something for that value of another field only; `hint` ends the error text. `implied`: a table
+    without it means its default, as tables do that were written before there was the option.
     """
-    rules = {"low": low, "above": above, "high": high, "choices": choices, "when": when}
+    rules = {"low": low, "above": above, "high": high, "choices": choices, "when": when, "implied": implied}
     return dataclasses.field(default=default, metadata={"help": help, "hint": hint, **rules})
 
 
@@ -214,16 +216,18 @@ class Registry(Generic[T]):
 
 
 def plain(value: Options) -> Plain:
-    """A sampler, schedule or recipe as a plain table, less unset options (None): `parse` of it gives the value back.
+    """A sampler, schedule or recipe as a plain table: `parse` of it gives the value back.
 
-    A class nobody registered is told by where it stands: it must not pass for the one it derives from.
+    Options that are unset (None), and implied ones at their default, are left out. A class nobody registered is told
+    by where it stands: it must not pass for the one it derives from.
     """
     kind = type(value)
     table: Plain = {"name": value.name if "name" in vars(kind) else f"{kind.__module__}:{kind.__qualname__}"}
-    for name in fields(type(value)):
+    for name, field in fields(kind).items():
         entry = getattr(value, name)
         if isinstance(entry, tuple):
             entry = list(entry)
-        if entry is not None:
+        implied = field.metadata.get("implied") and entry == field.default
+        if entry is not None and not implied:
             table[name] = plain(entry) if isinstance(entry, Options) else entry
     return table

@@ -19,7 +19,9 @@ SAMPLERS: list[Sampler] = [
     make("eb", bound=6.0),
     make("klass"),
     make("info-gain", n=4),
+    make("info-gain", n=4, draws="shared", tau_select=0.3),
     make("info-gain-beam", n=3, width=3),
+    make("info-gain-beam", n=3, width=3, draws="fixed"),
     make("best-of-n", n=2, base="ar"),
 ]
 # a word, then words and masks in any order, one mask at least: holes, gaps, and texts to complete

@@ -17,6 +17,11 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     ("info-gain", {"n": 1, "phi": "top1"}),
     ("info-gain", {"tau_pos": 0, "phi": "top1"}),
     ("info-gain", {"tau_pos": 0, "gamma": 1.0}),
+    *(("info-gain", {"tau_pos": 0, "draws": draws, "tau_select": 1}) for draws in ("fresh", "shared", "fixed")),
+    *(("info-gain", {"tau_pos": 0, "phi": "top1", "draws": draws, "tau_select": 1}) for draws in ("fresh", "fixed")),
+    ("info-gain", {"tau_token": 0, "phi": "top1", "tau_select": 1}),
+    ("confidence", {"of": "drawn", "draws": "fixed"}),
+    ("entropy", {"draws": "fixed"}),
     ("best-of-n", {"n": 2, "base": {"name": "confidence", "of": "drawn"}}),
     ("confidence", {"of": "drawn", "top_k": 1}),
 ]

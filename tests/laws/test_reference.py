@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from infogain.models import FullCanvas, Tabular, random_joint
 from infogain.samplers import InfoGainBeam, Sampler, make
 
 Row = list[int]
+DRAWS = ("fresh", "shared", "fixed")
 
 
 def random_case(rng: random.Random) -> dict[str, Any]:
@@ -29,6 +31,7 @@ def random_case(rng: random.Random) -> dict[str, Any]:
         "tau_pos": rng.choice([0.1, 0.5]),
         "gain_power": rng.choice([0.0, 0.5, 1.0]),
         "tau_token": rng.choice([0.7, 1.0]),
+        "draws": rng.choice(DRAWS),
     }
     return {
         "options": options,
@@ -93,9 +96,13 @@ def test_the_sampler_is_listing_1(number: int) -> None:
     }
     eos_id, block, k = rng.choice([None, 2]), rng.choice([None, None, 1, 4]), rng.choice([1, 1, 2, 3])
     h = Hyperparameters(**options, k=k, block=block, eos_id=eos_id, seed=rng.randrange(10**6))
-    found = info_gain_sampler(blackboard(model), masked(row, model.mask_id), h)
-    assert found == decoded(model, row, make("info-gain", **options), h)
-    assert found[0] == ig_beam(blackboard(model), masked(row, model.mask_id), h, beam_size=1)[0]
+    h = replace(h, draws=rng.choice(DRAWS))
+    page, z = blackboard(model), masked(row, model.mask_id)
+    found = info_gain_sampler(page, z, h)
+    assert found == decoded(model, row, make("info-gain", **options, draws=h.draws), h)
+    assert found[0] == ig_beam(page, z, h, beam_size=1)[0]
+    drawn = make("info-gain", **options, draws=h.draws, tau_select=0.3)
+    assert info_gain_sampler(page, z, replace(h, tau_select=0.3)) == decoded(model, row, drawn, h)
 
 
 GREEDY: dict[str, tuple[str, dict[str, Any]]] = {
@@ -122,7 +129,7 @@ def test_defaults_are_those_of_the_sampler() -> None:
     sampler = make("info-gain")
     shared = {name: value for name, value in vars(Hyperparameters()).items() if hasattr(sampler, name)}
     assert shared == {name: getattr(sampler, name) for name in shared}
-    assert len(shared) == 6
+    assert len(shared) == 8
 
 
 @pytest.mark.parametrize("seed", range(8))

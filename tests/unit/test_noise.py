@@ -73,7 +73,7 @@ def test_repetitions_of_different_decodes_never_share_a_seed() -> None:
 
 
 def test_every_purpose_has_a_stream_of_its_own() -> None:
-    names = ("TOKEN", "POSITION", "UNIFORM", "ORDER", "COPY", "HYPOTHESIS", "ROW", "REPEAT")
+    names = ("TOKEN", "POSITION", "UNIFORM", "ORDER", "COPY", "HYPOTHESIS", "ROW", "REPEAT", "SELECT")
     streams = [getattr(noise, name) for name in names]
     assert len(set(streams)) == len(streams)
 
@@ -82,6 +82,7 @@ class Rows(NamedTuple):
     """What noise must know of rows in their blocks."""
 
     seed: Tensor
+    attempt_seed: Tensor
     step: Tensor
     start: Tensor
     column: Tensor
@@ -95,12 +96,25 @@ def test_noise_of_several_steps_at_once_is_that_of_each(steps: list[int], width:
     """Kept from step to step where rows go in step and a step needs few numbers; what is handed out is a copy."""
     seed, start, step = (torch.tensor(x) for x in ([9, -4, 2**62], [8, 0, 3], steps))
     column, number = start[:, None] + torch.arange(width), torch.arange(7)[:, None]
-    rows = Rows(seed, step, start, column, torch.ones(3, width, dtype=torch.bool))
-    expected = kind(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None])
-    for _ in range(2):
-        found = noise.of_blocks(kind, noise.POSITION, rows, 7)
+    rows = Rows(seed, seed + 1, step, start, column, torch.ones(3, width, dtype=torch.bool))
+    named = {
+        False: kind(seed[:, None, None], noise.POSITION, step[:, None, None], number, column[:, None]),
+        True: kind(seed[:, None, None] + 1, noise.POSITION, 0, number, column[:, None]),
+    }
+    for fixed, expected in [*named.items()] * 2:
+        found = noise.of_blocks(kind, noise.POSITION, rows, 7, fixed)
         assert torch.equal(found, expected)
         found.zero_()
+
+
+def test_a_candidate_has_a_number_of_its_own_in_every_block() -> None:
+    """Steps are counted anew in each block, so that a name without the block's column would come again."""
+    seed, step, start = (torch.tensor(x) for x in ([9, 9, 9, -4], [2, 3, 2, 2], [0, 0, 8, 0]))
+    rows = Rows(seed, seed, step, start, start[:, None], torch.ones(4, 1, dtype=torch.bool))
+    found = noise.of_candidates(noise.uniform, noise.SELECT, rows, 5)
+    assert found[2, 3] == noise.uniform(torch.tensor(9), noise.SELECT, 2, 3, 8)
+    assert found.unique().numel() == 4 * 5
+    assert torch.equal(noise.of_candidates(noise.uniform, noise.SELECT, rows, 3), found[:, :3])
 
 
 @pytest.mark.parametrize("bits", [0, -1])

@@ -16,7 +16,7 @@ from infogain import kernels
 from infogain.device import counting, remembered
 
 # One stream per purpose, so that two purposes never share a number.
-TOKEN, POSITION, UNIFORM, ORDER, COPY, HYPOTHESIS, ROW, REPEAT = range(8)
+TOKEN, POSITION, UNIFORM, ORDER, COPY, HYPOTHESIS, ROW, REPEAT, SELECT = range(9)
 
 Kind = Callable[..., Tensor]  # `uniform` or `gumbel`
 FEW_NUMBERS, MANY_NUMBERS = 512, 4096  # where a step needs but few, those of many steps are worked out at once
@@ -60,6 +60,9 @@ class Blocks(Protocol):
     def seed(self) -> Tensor: ...  # [R]
 
     @property
+    def attempt_seed(self) -> Tensor: ...  # [R] differs from `seed` in beams alone
+
+    @property
     def step(self) -> Tensor: ...  # [R] steps taken in the block
 
     @property
@@ -72,21 +75,30 @@ class Blocks(Protocol):
     def masked(self) -> Tensor: ...  # [R, W]
 
 
-def of_blocks(kind: Kind, stream: int, z: Blocks, n: int) -> Tensor:
-    """Noise of n candidates: named by the row's seed, its step, the candidate and the canvas column. [R, N, W]"""
-    if z.seed.device.type == "cpu" and n * z.masked.numel() <= FEW_NUMBERS:
-        step, *others = z.step.tolist()
+def of_blocks(kind: Kind, stream: int, z: Blocks, n: int, fixed: bool = False) -> Tensor:
+    """Noise of n candidates: named by the row's seed, its step, the candidate and the canvas column. [R, N, W]
+
+    `fixed`: by the attempt's seed and step 0 instead, so that it stays as it is for the whole decode.
+    """
+    seed, steps = (z.attempt_seed, torch.zeros_like(z.step)) if fixed else (z.seed, z.step)
+    if seed.device.type == "cpu" and n * z.masked.numel() <= FEW_NUMBERS:
+        step, *others = steps.tolist()
         if others.count(step) == len(others):
-            return _of_step(step, kind, stream, z, n)
-    return kind(z.seed[:, None, None], stream, z.step[:, None, None], _candidates(n, z.seed.device), z.column[:, None])
+            return _of_step(step, kind, stream, seed, z, n)
+    return kind(seed[:, None, None], stream, steps[:, None, None], _candidates(n, seed.device), z.column[:, None])
 
 
-def _of_step(step: int, kind: Kind, stream: int, z: Blocks, n: int) -> Tensor:
+def of_candidates(kind: Kind, stream: int, z: Blocks, n: int) -> Tensor:
+    """One number for each of n candidates, named as theirs in `of_blocks` are, by the block's first column. [R, N]"""
+    return kind(z.seed[:, None], stream, z.step[:, None], counting(n, z.seed.device), z.start[:, None])
+
+
+def _of_step(step: int, kind: Kind, stream: int, seeds: Tensor, z: Blocks, n: int) -> Tensor:
     """Noise of rows that are in step, looked up: on a CPU few numbers of eight steps take twice as long as of one."""
     width = z.masked.shape[1]
     count = max(1, min(width, MANY_NUMBERS // (n * z.masked.numel())))  # a block seldom has more steps than columns
     first = step - step % count
-    seed, start = tuple(z.seed.tolist()), tuple(z.start.tolist())
+    seed, start = tuple(seeds.tolist()), tuple(z.start.tolist())
     return _of_steps(range(first, first + count), kind, stream, seed, start, width, n)[step - first].clone()
 
 

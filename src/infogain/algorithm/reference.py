@@ -56,6 +56,8 @@ class Hyperparameters:
     tau_pos: float = 0.1
     phi: str = "drawn"  # φ, by its name in CERTAINTY
     gain_power: float = 1.0  # 𝓗 = Σ H / |M|^power: 1 is the paper's mean
+    draws: str = "fresh"  # numbers that tokens are drawn by, see `token_noise`
+    tau_select: float = 0.0  # of Listing 1: one of the candidates is taken by softmax(J/τ); 0: the best
     block: int | None = None  # columns of a block; None: all are one
     eos_id: int | None = None  # a text ends with the block in which this token is written
     seed: int = 0
@@ -80,7 +82,9 @@ def info_gain_sampler(model: Model, z: Row, h: Hyperparameters) -> tuple[Row, fl
                 for a, z_next, p_next in zip(candidates, z_candidates, p_candidates, strict=True)
             ]
             # 3. State transition
-            best = scores.index(max(scores))
+            distinct_candidates = [i for i, a in enumerate(candidates) if candidates.index(a) == i]
+            luck = [h.tau_select * gumbel(h.seed, noise.SELECT, t, i, block.start) for i in range(len(candidates))]
+            best = max(distinct_candidates, key=lambda i: scores[i] + luck[i])
             cumulative_entropy += immediate_cost(p, candidates[best])
             z, p = z_candidates[best], p_candidates[best]
     return filled(z, h.eos_id), cumulative_entropy
@@ -126,7 +130,8 @@ def action_sampler(p: list[Distribution], masked: list[int], t: int, h: Hyperpar
     free = [c for c in masked if c not in pinned]
     candidates = []
     for i in range(h.n if len(masked) > h.k else 1):  # actions that fill the block are worth the same: one will do
-        token = {c: draw(p[c], h.tau_token, uniform(seed, noise.TOKEN, t, 0 if c in pinned else i, c)) for c in masked}
+        number = {c: token_noise(h, seed, t, 0 if c in pinned else i, c) for c in masked}
+        token = {c: draw(p[c], h.tau_token, number[c]) for c in masked}
         tau = h.tau_pos if i > 0 else 0.0  # candidate 0 is the greedy action
         key = {c: CERTAINTY[h.phi](p[c], token[c]) + tau * gumbel(seed, noise.POSITION, t, i, c) for c in free}
         order = sorted(pinned, key=lambda c: -max(p[c])) + sorted(free, key=lambda c: -key[c])
@@ -208,6 +213,16 @@ def draw(p: Distribution, tau_token: float, u: float) -> int:
         return p.index(max(p))
     mass = list(accumulate(x ** (1 / tau_token) for x in p))
     return bisect(mass, u * mass[-1])
+
+
+def token_noise(h: Hyperparameters, seed: int, t: int, i: int, c: int) -> float:
+    """The number by which candidate i draws a token for column c in step t; `seed` is the hypothesis's.
+
+    "shared": candidate 0's for all. "fixed": also step 0's and the attempt's, one for the whole decode.
+    """
+    if h.draws == "fixed":
+        return uniform(h.seed, noise.TOKEN, 0, 0, c)
+    return uniform(seed, noise.TOKEN, t, 0 if h.draws == "shared" else i, c)
 
 
 def uniform(seed: int, *name: int) -> float:

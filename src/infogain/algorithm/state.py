@@ -46,15 +46,17 @@ def total(x: Tensor) -> Tensor:
 
 
 # the lines of a Draft's table
-LINES = ("row", "attempt", "start", "steps_allotted", "block_masks", "seed", "step", "steps_taken", "left")
-ROW, ATTEMPT, START, STEPS_ALLOTTED, BLOCK_MASKS, SEED, STEP, STEPS_TAKEN, LEFT = range(len(LINES))
+LINES = (
+    "row", "attempt", "attempt_seed", "start", "steps_allotted", "block_masks", "seed", "step", "steps_taken", "left",
+)  # fmt: skip
+ROW, ATTEMPT, ATTEMPT_SEED, START, STEPS_ALLOTTED, BLOCK_MASKS, SEED, STEP, STEPS_TAKEN, LEFT = range(len(LINES))
 
 
 @dataclass(frozen=True)
 class Draft:
     """Canvases of R hypotheses, each in its own active block, that no model has looked at yet."""
 
-    table: Tensor  # [9, R] whole numbers, a line of each kind: what a step does to them is one operation, not nine
+    table: Tensor  # [10, R] whole numbers, a line of each kind: what a step does to them is one operation, not ten
     cost: Tensor  # [R] H̃ so far (Eq. 2), over all blocks
     tokens: Tensor  # [R, W]
     masked: Tensor  # [R, W]
@@ -69,6 +71,11 @@ class Draft:
     def attempt(self) -> Tensor:
         """The attempt it belongs to, by its number in the lane; the hypotheses of one attempt compete."""
         return self.table[ATTEMPT]
+
+    @cached_property
+    def attempt_seed(self) -> Tensor:
+        """The attempt's seed, which noise that must not differ between its hypotheses is a function of."""
+        return self.table[ATTEMPT_SEED]
 
     @cached_property
     def start(self) -> Tensor:
@@ -192,13 +199,15 @@ class Candidates:
     chosen: Tensor  # [M, W] bool: the positions A
     tokens: Tensor  # [M, W] what to write there; elsewhere meaningless
     cost: Tensor | None = None  # [M] C(a|z), which the loop works out
+    selection_noise: Tensor | None = None  # [M] added to the score where one is selected; unset: the best is
 
     @classmethod
-    def grid(cls, chosen: Tensor, tokens: Tensor) -> Candidates:
-        """N candidates for each of R hypotheses. [R, N, W] each"""
+    def grid(cls, chosen: Tensor, tokens: Tensor, selection_noise: Tensor | None = None) -> Candidates:
+        """N candidates for each of R hypotheses: [R, N, W], [R, N, W] and, where there is noise, [R, N]."""
         rows, n, _ = chosen.shape
         parent = torch.arange(rows, device=chosen.device)[:, None].expand(rows, n).flatten()
-        return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1))
+        luck = None if selection_noise is None else selection_noise.flatten()
+        return cls(parent, chosen.flatten(0, 1), tokens.flatten(0, 1), selection_noise=luck)
 
     def parents(self, z: Draft) -> Index:
         """The parent of each candidate, as an index into z's rows; ALL, where each row has one (no copy)."""
@@ -207,8 +216,8 @@ class Candidates:
     def __getitem__(self, index: Index) -> Candidates:
         if index is ALL:
             return self
-        cost = None if self.cost is None else self.cost[index]
-        return Candidates(self.parent[index], self.chosen[index], self.tokens[index], cost)
+        cost, luck = (None if x is None else x[index] for x in (self.cost, self.selection_noise))
+        return Candidates(self.parent[index], self.chosen[index], self.tokens[index], cost, luck)
 
 
 def check_form(a: Candidates, z: State) -> None:
@@ -222,6 +231,12 @@ def check_form(a: Candidates, z: State) -> None:
         raise ContractError(
             f"candidates must have parents in int64 [M], chosen in bool [M, {width}] and tokens in int64 [M, {width}]; "
             f"the sampler gave {said}."
+        )
+    luck = a.selection_noise
+    if luck is not None and (list(luck.shape) != [count] or not luck.is_floating_point()):
+        raise ContractError(
+            f"selection noise must be one floating number per candidate, shape [{count}]; the sampler gave "
+            f"{str(luck.dtype).removeprefix('torch.')} {list(luck.shape)}."
         )
 
 

@@ -107,8 +107,8 @@ class Scheduler:
             attempt.context = [first_row + h for h in same]
         self.live = [*self.live, *attempts]
         lines = [
-            (at, a.number, a.block.start, a.block.steps_allotted, a.block.masks, a.seed, 0, a.steps_taken, a.left)
-            for at, a in enumerate(attempts, first_row)
+            (at, a.number, a.seed, b.start, b.steps_allotted, b.masks, a.seed, 0, a.steps_taken, a.left)
+            for at, a, b in ((at, a, a.block) for at, a in enumerate(attempts, first_row))
         ]
         return [list(line) for line in zip(*lines, strict=True)]
 

@@ -158,12 +158,14 @@ def survivors(
 ) -> tuple[State | None, list[Attempt], Tensor]:
     """Fig. 2, step 3: the best unfinished candidates of each attempt, as the state that the next step begins from.
 
-    Returns it, whose its rows are, and which candidates live on: those, and all that finish their block.
+    Best is what is worth most, or most together with the sampler's noise. Returns the state, whose its rows are, and
+    which candidates live on: those, and all that finish their block.
     """
     every = torch.arange(len(worth), device=worth.device)  # its own: observers may write to what they are given
     if p is None or step.unfinished is None:
         return None, [], every
-    sizes, among = step.unfinished.per_attempt, step.unfinished.index
+    sizes, among, noise = step.unfinished.per_attempt, step.unfinished.index, step.a.selection_noise
+    worth = worth if noise is None else worth + noise
     best, counts = select(worth[among], list(sizes.values()), traits.beam)
     kept = every[among][best]
     index = ALL if len(kept) == len(worth) else kept

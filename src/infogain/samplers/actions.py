@@ -33,6 +33,13 @@ class Drawing(Sampler):
     top_p: float | None = option(
         None, "draw among the fewest tokens that hold this probability; unset: all", above=0, high=1
     )
+    draws: str = option(
+        "fresh",
+        "random numbers of tokens: fresh for each candidate and step; shared by all candidates of a step; or fixed, "
+        "one per position for the whole decode",
+        choices=("fresh", "shared", "fixed"),
+        implied=True,
+    )
 
     @property
     def traits(self) -> Traits:
@@ -47,11 +54,15 @@ class Drawing(Sampler):
             )
 
     def draw(self, z: State, n: int = 1) -> Tensor:
-        """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]"""
+        """Sec. 2, token sampling: one token for every column of n candidates. [R, N, W]
+
+        Where candidates share their numbers, all have candidate 0's.
+        """
         if self.tau_token == 0:  # no draw
             return z.p.argmax[:, None].expand(-1, n, -1)
-        u = noise.of_blocks(noise.uniform, noise.TOKEN, z, n)
-        return z.p.draw(self.tau_token, u, self.top_k, self.top_p)
+        numbers = n if self.draws == "fresh" else 1
+        u = noise.of_blocks(noise.uniform, noise.TOKEN, z, numbers, fixed=self.draws == "fixed")
+        return z.p.draw(self.tau_token, u, self.top_k, self.top_p).expand(-1, n, -1)
 
 
 # φ: how certain a position looks, for tokens [R, N, W] drawn there -> broadcasts to [R, N, W]
@@ -153,6 +164,21 @@ class LookAhead(Drawing):
         high=1,
     )
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
+    tau_select: float = option(
+        0.0,
+        "temperature of the choice among the distinct candidates of a step; 0 takes the best",
+        low=0,
+        high=HOTTEST,
+        implied=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tau_select and self.traits.beam > 1:
+            raise OptionError(
+                f"{self.name}: tau_select must be 0 where several hypotheses are kept, for a beam keeps the best; "
+                f"got {self.tau_select}. Use a sampler without a beam, such as info-gain."
+            )
 
     @property
     def traits(self) -> Traits:
@@ -172,7 +198,13 @@ class LookAhead(Drawing):
             tokens = torch.where(pinned, tokens[:, :1], tokens)
             key = torch.where(pinned, z.p.confidence[:, None] * PINNED_FIRST, key)
         masked = z.masked[:, None]
-        return Candidates.grid(top(ordering(masked, key), budget[:, None]) & masked, tokens)
+        return Candidates.grid(top(ordering(masked, key), budget[:, None]) & masked, tokens, self.selection_noise(z))
+
+    def selection_noise(self, z: State) -> Tensor | None:
+        """Gumbel noise: the best of J + noise is a draw from softmax(J/τ). None: the best of J is taken. [R, N]"""
+        if self.tau_select == 0:  # no draw
+            return None
+        return self.tau_select * noise.of_candidates(noise.gumbel, noise.SELECT, z, self.n)
 
 
 @remembered
