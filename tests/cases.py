@@ -45,6 +45,17 @@ assert set(SETTINGS) == set(SAMPLERS), "a sampler without a case here would pass
 
 ALL: list[Sampler] = [make(name, **options) for name, settings in SETTINGS.items() for options in settings]
 
+# Whose random numbers draw tokens, and by which a candidate is taken. Not among ALL, whose decodes are kept.
+DRAWS: list[Sampler] = [
+    *(make("info-gain", n=4, gamma=0.6, draws=draws, tau_select=0.4) for draws in ("fresh", "shared", "fixed")),
+    *(make("info-gain-beam", n=3, width=3, draws=draws) for draws in ("shared", "fixed")),
+    make("lookum", n=4, draws="shared", tau_select=0.1),
+    make("lookum", n=4, draws="fixed"),
+    make("uniform", draws="fixed"),
+    make("klass", variant="original", epsilon=0.5, threshold=0.3, draws="fixed"),
+    make("best-of-n", n=2, base={"name": "info-gain", "n": 3, "draws": "fixed", "tau_select": 0.4}),
+]
+
 
 def label(sampler: Sampler) -> str:
     defaults = make(sampler.name)

@@ -11,7 +11,7 @@ from infogain.recipe import Recipe
 
 
 def dump_recipe(recipe: Recipe) -> str:
-    """The recipe as TOML, every option spelled out except those that are unset."""
+    """The recipe as TOML, every option spelled out except those that are unset, and implied ones at their default."""
     import tomli_w
 
     return tomli_w.dumps(recipe.plain())

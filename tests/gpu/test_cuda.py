@@ -12,7 +12,7 @@ from infogain.loop import batch
 from infogain.loop.step import Proposal, read_back
 from infogain.models import Denoiser, Tabular
 from infogain.samplers import Sampler, make
-from tests.cases import ALL, LAYOUTS, MODEL, Layout, label, rows, same_tokens
+from tests.cases import ALL, DRAWS, LAYOUTS, MODEL, Layout, label, rows, same_tokens
 from tests.laws.test_backbone import CASES, canvas_of, model_of
 
 CUDA = torch.device("cuda")
@@ -20,7 +20,7 @@ ON_GPU = Tabular(MODEL.sequences.to(CUDA), MODEL.weights.long().to(CUDA), MODEL.
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
-@pytest.mark.parametrize("sampler", ALL, ids=label)
+@pytest.mark.parametrize("sampler", [*ALL, *DRAWS], ids=label)
 def test_the_same_tokens_as_on_the_cpu(sampler: Sampler, layout: Layout) -> None:
     """Noise is integer arithmetic, so it is the same; on this joint no decision hangs on the last bit."""
     canvas = layout.canvas(MODEL)
@@ -32,7 +32,7 @@ def test_the_same_tokens_as_on_the_cpu(sampler: Sampler, layout: Layout) -> None
         assert torch.equal(there.token_forwards, here.token_forwards)
 
 
-@pytest.mark.parametrize("sampler", ALL, ids=label)
+@pytest.mark.parametrize("sampler", [*ALL, *DRAWS], ids=label)
 def test_a_row_alone_is_the_row_in_a_batch(sampler: Sampler) -> None:
     canvas = LAYOUTS[4].canvas(MODEL)
     together = infogain.decode(ON_GPU, canvas, sampler, schedule=2, block=3, seed=1)
@@ -75,7 +75,7 @@ def steps_and_waits(model: Denoiser, lanes: list[Lane], monkeypatch: pytest.Monk
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 @pytest.mark.parametrize("eos_ids", [(), (1, 2)])
-@pytest.mark.parametrize("sampler", ALL, ids=label)
+@pytest.mark.parametrize("sampler", [*ALL, *DRAWS], ids=label)
 def test_the_host_waits_once_per_step(
     sampler: Sampler, eos_ids: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

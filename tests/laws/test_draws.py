@@ -16,7 +16,7 @@ from infogain import Canvas, OptionError, Result, StepEvent
 from infogain.loop.trace import tell
 from infogain.models import FullCanvas, random_joint
 from infogain.samplers import BestOfN, Drawing, LookAhead, Sampler, make
-from tests.cases import ALL, LAYOUTS, MODEL, label, rows, vocabulary_of
+from tests.cases import ALL, DRAWS, LAYOUTS, MODEL, label, rows, vocabulary_of
 from tests.laws.test_objective import BLIND
 
 MODES = ("fresh", "shared", "fixed")
@@ -113,16 +113,7 @@ def test_fixed_numbers_do_not_where_a_sampler_looks_at_drawn_tokens(name: str) -
     assert distance_from_the_joint(sampler) > 2 * ONE_IN_TEN_THOUSAND
 
 
-COMPANY = [
-    *(make("info-gain", n=4, gamma=0.6, draws=draws, tau_select=tau) for draws in MODES for tau in (0.0, 0.4)),
-    *(make("info-gain-beam", n=3, width=3, draws=draws) for draws in MODES),
-    *(make("lookum", n=4, draws=draws, tau_select=0.1) for draws in MODES),
-    *(make("uniform", draws=draws) for draws in MODES),
-    make("best-of-n", n=2, base={"name": "info-gain", "n": 3, "draws": "fixed", "tau_select": 0.4}),
-]
-
-
-@pytest.mark.parametrize("sampler", COMPANY, ids=label)
+@pytest.mark.parametrize("sampler", DRAWS, ids=label)
 def test_a_row_comes_out_as_it_would_alone(sampler: Sampler) -> None:
     canvas, block = LAYOUTS[4].canvas(MODEL), LAYOUTS[4].block
     together = infogain.decode(MODEL, canvas, sampler, k=1, block=block, seed=5)

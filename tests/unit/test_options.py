@@ -6,7 +6,7 @@ import infogain
 from infogain import OptionError, Recipe, UnknownName
 from infogain.options import HOTTEST, LARGEST, accepted, fields, plain
 from infogain.samplers import SAMPLERS, BestOfN, Confidence, InfoGain, make, parse
-from tests.cases import ALL, label
+from tests.cases import ALL, DRAWS, label
 
 
 def test_unknown_names_get_a_suggestion() -> None:
@@ -116,7 +116,17 @@ def test_bad_recipes_say_what_must_hold(options: dict[str, object], text: str) -
         Recipe(**options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("sampler", ALL, ids=label)
+def test_files_name_later_options_where_they_differ_from_what_was_before() -> None:
+    """A table that was written before there was such an option is still what is written now, and so is its hash."""
+    assert plain(make("entropy")) == {"name": "entropy", "tau_token": 0.7, "tau_pos": 0.0}
+    assert plain(make("entropy", draws="fixed"))["draws"] == "fixed"
+    before = {"name": "lookum", "tau_token": 0.7, "n": 8, "tau_pos": 0.1, "gamma": 0.8, "phi": "drawn"}
+    assert plain(make("lookum")) == {**before, "metric": "entropy"}
+    assert plain(parse({**before, "tau_select": 0.2}))["tau_select"] == 0.2
+    assert parse(before) == make("lookum", draws="fresh", tau_select=0)
+
+
+@pytest.mark.parametrize("sampler", [*ALL, *DRAWS], ids=label)
 def test_a_recipe_survives_its_plain_form(sampler: infogain.samplers.Sampler) -> None:
     recipe = Recipe(sampler, infogain.Steps(9, "cosine"), block=4, order="random", eos_ids=(3, 4), seed=5)
     assert Recipe.of(recipe.plain()) == recipe

@@ -71,6 +71,14 @@ def test_the_page_tells_the_story_of_the_trace(sampler: str, block: int | None) 
             )
 
 
+def test_the_page_marks_what_was_taken_where_it_is_not_the_best() -> None:
+    trace = traced("info-gain", count=1, schedule=2, tau_select=1e9)
+    (run,) = embedded(view.page([("a", trace)]))["runs"]
+    assert replayed(run, 0)[0][-1] == trace.rows[0]
+    places = {step["taken"] for step in run["prompts"][0]["steps"]}
+    assert places > {0}
+
+
 def test_of_greedy_decodes_every_frame_is_what_the_terminal_shows() -> None:
     trace = traced("entropy", schedule=3)
     (run,) = embedded(view.page([("a", trace)]))["runs"]

@@ -38,8 +38,9 @@ def list_recipes(context: click.Context, _: click.Parameter, wanted: bool) -> No
 def recipe(recipe: Recipe) -> None:
     """Print a recipe as TOML, to save and reuse.
 
-    What is not asked for has its default in the file. The block and the ids that end a text stay out of it unless they
-    are given: --recipe FILE then decodes as the same flags do, whatever the model.
+    What is not asked for has its default in the file; draws and tau_select stand there only if they differ from it. The
+    block and the ids that end a text stay out of it unless they are given: --recipe FILE then decodes as the same flags
+    do, whatever the model.
 
     \b
     Examples:
