@@ -45,6 +45,7 @@ ITEMS: dict[str, tuple[str, str]] = {
     "Sec. 3.1": ("case studies: one-way multiplication, judgement", ""),
     "Sec. 3.2.2": ("action sampler, evaluation, transition", ""),
     "Sec. 3.2.3": ("block restriction, high-confidence bypass", ""),
+    "Sec. 5": ("limitations: adaptive branching", ""),
     "Listing 1": ("Info-Gain Sampler", ""),
     "Listing 2": ("Info-Gain Beam Search", ""),
     "Table 1": ("case study 2", ""),

@@ -6,15 +6,18 @@ import sys
 from pathlib import Path
 
 from infogain.bench.speed_page import build as build_speed
+from infogain.studies.results_page import FIRST_EDITION
 from infogain.studies.results_page import build as build_results
 
 ROOT = Path(__file__).parent.parent
 RESULTS, SPEED = ROOT / "docs" / "results.md", ROOT / "docs" / "speed.md"
+FIRST = ROOT / "docs" / "results" / "first-edition"
 
 
 def main() -> int:
     pages = {
         RESULTS: build_results(ROOT / "docs" / "results"),
+        FIRST.with_suffix(".md"): build_results(FIRST, FIRST_EDITION),
         SPEED: build_speed(SPEED.read_text(encoding="utf-8"), ROOT / "benchmarks" / "results"),
     }
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]

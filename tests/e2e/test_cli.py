@@ -289,11 +289,11 @@ def test_the_demo_steps_through_both_samplers(demo_folder: tuple[Path, str]) -> 
     for name in ("entropy", "info-gain"):
         assert len(re.findall(rf"^step +\d+  {name} ", text, re.M)) == 18
         assert re.search(rf"^{name} +wrote \d\d × \d\d = \d+: (right|wrong)\.$", text, re.M)
-    assert "One problem proves nothing: now 2 problems of each task." in text
+    assert "One text proves nothing: now 2 draws of each task." in text
 
 
 def test_the_demos_tables_fit_a_terminal(demo_folder: tuple[Path, str]) -> None:
-    tables = demo_folder[1].split("One problem proves nothing")[1].split("Written to")[0]
+    tables = demo_folder[1].split("One text proves nothing")[1].split("Written to")[0]
     assert max(map(cell_len, tables.splitlines())) <= 80
     assert "…" not in tables
 
@@ -303,20 +303,19 @@ def test_the_demo_writes_every_number_it_prints(demo_folder: tuple[Path, str]) -
     record = json.loads((folder / "results.json").read_text())
     assert [table["cache"] for table in record["provenance"]] == ["none"]
     rows = record["rows"]
-    assert record["points"] == record["expected"] == len(rows) == 18
+    assert record["points"] == record["expected"] == len(rows) == 12
     for row in rows:
         numbers = row["numbers"]
         cells = [
-            rf"{100 * numbers['accuracy']:.1f} \[[0-9.]+, [0-9.]+\]",
-            f"{numbers['entropy']:.2f}",
-            f"{numbers['forwards']:.1f}",
+            rf"{100 * numbers['accuracy']:.1f} \[([0-9]+, [0-9]+|–)\]",
+            f"{100 * numbers['distinct']:.1f}",
         ]
         line = " +".join([re.escape(row["labels"]["sampler"]), *cells, f"{numbers['token_forwards']:,.0f} "])
         assert re.search(f"^{line}", text, re.M)
         assert Recipe.of(row["cell"]["recipe"]).sampler.name in SAMPLERS
     with (folder / "results.csv").open() as file:
         table = list(csv.DictReader(file))
-    for name in ("accuracy", "entropy", "forwards", "token_forwards", "seconds"):
+    for name in ("accuracy", "distinct", "token_forwards", "seconds"):
         assert [float(line[name]) for line in table] == [row["numbers"][name] for row in rows]
     assert [line["sampler"] for line in table] == [row["labels"]["sampler"] for row in rows]
     assert {(line["model"], line["cache"], line["infogain"]) for line in table} == {
@@ -330,12 +329,12 @@ def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path
     page = (folder / "report.html").read_text()
     assert re.search(r'"title":"entropy: (right|wrong)"', page)
     assert re.search(r'"title":"info-gain: (right|wrong)"', page)
-    assert page.count("<tbody>") == 3
+    assert page.count("<tbody>") == 2
     words = " ".join(html.unescape(page).split())
     told = [line for line in text.splitlines() if " wrote " in line]
-    reading = text.split("Means per problem")[1].split("Written to")[0]
+    reading = text.split("The best of each column")[1].split("Written to")[0]
     assert len(told) == 2
-    for verdict in (*told, "Means per problem" + reading):
+    for verdict in (*told, "The best of each column" + reading):
         assert " ".join(verdict.split()) in words, "what the terminal says of it"
     assert 'class="best"' in page
     assert not re.search(r'(?:src|href)="(?!#|data:)|url\(|@import|https?://(?!www\.w3\.org)', page)
@@ -383,4 +382,4 @@ def test_on_a_terminal_the_demo_is_live(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("infogain.cli.demo.DELAY", 0.0)
     text = ok("demo", "--count", "1", "--out", tmp_path, env=TERMINAL)
     assert "info-gain, step 18" in text
-    assert "18/18" in text
+    assert "12/12" in text

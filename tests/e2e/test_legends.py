@@ -12,10 +12,10 @@ import infogain
 from tests.e2e.test_cli import ok
 
 ZOO = Path(infogain.__file__).parent / "zoo" / "weights" / "tiny-reason"
-PROMPT = ("C24,13,6=31:", "--length", "18")
+PROMPT = ("C93,3,63=33:", "--length", "22")
 COST = ("H̃", "forwards", "token-forwards")
 EXPLAINED = {
-    ("samplers",): ("selection criteria", "sensitivity", "greedy", "adaptive"),
+    ("samplers",): ("selection criteria", "paper claims", "greedy", "adaptive"),
     ("toy",): ("a problem",),
     ("toy", "parity", "-k", "2"): COST,
     ("eval",): ("shots", "length"),

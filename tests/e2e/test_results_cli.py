@@ -159,7 +159,7 @@ def test_a_table_is_reproduced_from_end_to_end(tmp_path: Path) -> None:
     pc, gain = (row["cells"] for row in found["rows"])
     assert set(pc) == set(gain) == {"gsm8k", "sudoku", "countdown"}
     assert pc["sudoku"]["recipe"]["sampler"]["frequencies"] == "zoo:tiny-reason"
-    assert (pc["countdown"]["recipe"]["sampler"]["lam"], pc["countdown"]["forwards"]) == (0.5, 9)
+    assert (pc["countdown"]["recipe"]["sampler"]["lam"], pc["countdown"]["forwards"]) == (0.5, 11)
     assert gain["gsm8k"]["recipe"]["block"] == 16
     assert gain["countdown"]["recipe"]["block"] == 0
     assert len(list_runs(tmp_path / "runs")) == 6

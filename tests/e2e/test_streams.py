@@ -109,7 +109,7 @@ def test_an_output_that_takes_nothing_ends_a_command_quietly() -> None:
     assert python("-c", ENDS).stderr == expected
 
 
-@pytest.mark.parametrize("command", [("generate", "C24,13,6=31:", "--length", "18"), ("infill", "S1[MASK:15]")])
+@pytest.mark.parametrize("command", [("generate", "C93,3,63=33:", "--length", "22"), ("infill", "S1[MASK:15]")])
 def test_what_is_sent_to_a_file_arrives_beside_a_bar_on_a_terminal(command: Sequence[str], tmp_path: Path) -> None:
     """As a person would redirect it: only the error stream is a terminal."""
     here, there = pty.openpty()

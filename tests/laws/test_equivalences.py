@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 import infogain
 from infogain import Result
-from infogain.algorithm.objective import information_gain
-from infogain.algorithm.state import Candidates, State
 from infogain.models import judgement, one_way
-from infogain.samplers import InfoGain, Sampler, make
+from infogain.samplers import Sampler, make
 from tests.cases import LAYOUTS, MODEL, SETTINGS, Layout
 
 BASES = [make(name, **options) for name, settings in SETTINGS.items() if name != "best-of-n" for options in settings]
@@ -49,21 +45,48 @@ def test_best_of_one_is_the_base(base: Sampler) -> None:
     assert_same(make("best-of-n", n=1, base=base), base)
 
 
-@dataclass(frozen=True)
-class GainOnly(InfoGain):
-    def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
-        return information_gain(z, a, z_next)
-
-
 @pytest.mark.parametrize("options", [{"gamma": 1.0}, {"gamma": 0.5}, {"n": 3, "phi": "entropy"}], ids=str)
 def test_lookum_is_info_gain_without_the_cost(options: dict[str, Any]) -> None:
     """Up to rounding: 𝓗(z) − x can make a tie of two x that differ in the last bit."""
-    a, b = GainOnly(**options), make("lookum", **options)
+    a, b = make("info-gain", cost_weight=0.0, **options), make("lookum", **options)
     for layout in LAYOUTS:
         for k in (1, 2, 3):
             for seed in range(3):
                 ours, theirs = decode(a, layout, k, seed), decode(b, layout, k, seed)
                 assert torch.equal(ours.tokens, theirs.tokens)
+
+
+@pytest.mark.parametrize("name", ["info-gain", "lookum"])
+def test_where_nothing_is_needed_one_candidate_is_tried(name: str) -> None:
+    """No action costs a millionth of such a need, so each step tries the greedy action alone."""
+    assert_same(make(name, need=1e6), make(name, n=1))
+
+
+@pytest.mark.parametrize("name", ["info-gain", "lookum", "info-gain-beam"])
+def test_a_need_that_every_action_exceeds_changes_nothing(name: str) -> None:
+    """A toy's certain positions cost nothing, so these are compared where nothing is certain."""
+    assert_same(make(name, need=1e-9), make(name), ties=False)
+
+
+@pytest.mark.parametrize("phi", ["drawn", "entropy"])
+def test_candidates_are_as_many_as_the_greedy_action_needs(phi: str) -> None:
+    """1 + (n − 1) · C/need of them, C the cost of candidate 0; of equal ones one is left."""
+    need, n = 2.0, 6
+    sampler = make("info-gain", n=n, need=need, gamma=1.0, tau_pos=3.0, phi=phi)
+    seen = []
+    infogain.decode(MODEL, LAYOUTS[2].canvas(MODEL), sampler, observe=lambda event: seen.append(event))
+    counts = set()
+    for event in seen:
+        every = make("info-gain", n=n, gamma=1.0, tau_pos=3.0, phi=phi).propose(event.z, event.a.chosen.sum(-1)[:1])
+        for row in range(len(event.z.cost)):
+            own = event.a.parent == row
+            cost = float(event.z.p.entropy[row][every.chosen[every.parent == row][0]].sum())
+            tried = 1 + int((n - 1) * min(1.0, cost / need))
+            actions = zip(every.chosen[every.parent == row][:tried], every.tokens[every.parent == row], strict=False)
+            distinct = {(tuple(c.tolist()), tuple(t[c].tolist())) for c, t in actions}
+            counts.add(int(own.sum()))
+            assert int(own.sum()) == (len(distinct) if int(event.z.left[row]) > 1 else 1)
+    assert len(counts) > 2, "steps need different numbers of candidates"
 
 
 @pytest.mark.parametrize(

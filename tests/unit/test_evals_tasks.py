@@ -114,6 +114,12 @@ BROKEN = [
         f"Puzzle,Solution\n{PUZZLE},{SOLUTION[::-1]}\n",
         r"line 2, field 'Solution': must be a grid",
     ),
+    (
+        "sudoku.csv",
+        "sudoku",
+        "Puzzle,Solution\n12" + "0" * 14 + ",1289891221989821\n",  # a grid, in other digits
+        r"line 2, field 'Solution': must be a grid",
+    ),
     ("sudoku.csv", "sudoku", f"Puzzle,Solution\n{PUZZLE}\n", r"line 2, field 'Solution': is missing"),
     ("sudoku.csv", "sudoku", "a,b\n1,2\n", r"line 2, field 'Puzzle': is missing"),
 ]
@@ -314,6 +320,16 @@ def test_protocols_are_the_papers_unless_told_otherwise() -> None:
         load_task("sudoku").protocol(CHAT, style="chat")
     with pytest.raises(InfoGainError, match=r"a text with holes \(style infill\) has no length"):
         load_task("sudoku").protocol(CHAT, length=9)
+
+
+def test_the_zoos_tasks_have_names_of_their_own() -> None:
+    """Countdown with four numbers and Sudoku are there twice: as benchmarks, and as the zoo draws them."""
+    assert {name for name in TASKS if name.startswith("zoo:")} == {f"zoo:{name}" for name in ZOO}
+    assert all(task.name == name for name, task in TASKS.items())
+    for name in ("countdown", "countdown4", "sudoku"):
+        ours, theirs = load_task(f"zoo:{name}"), load_task(name)
+        assert type(ours) is not type(theirs)
+        assert ours.items()[1][0].question != theirs.items()[1][0].question
 
 
 def test_a_task_is_registered_once() -> None:

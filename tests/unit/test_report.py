@@ -15,13 +15,14 @@ from infogain.bench.records import COMPARED, COSTS, TIMES, compare, criteria
 from infogain.bench.speed_page import counted
 from infogain.evals.listing import ASKED, FOUND
 from infogain.report import numbers
-from infogain.report.legend import EXPLAINED
+from infogain.report.legend import EXPLAINED, TASKS_OF_THE_ZOO
 from infogain.report.pages import render
 from infogain.report.paper import JUDGEMENT, MEMORY, OVERHEAD, load_table
 from infogain.report.tables import FORMATS, Link, Table, as_markdown, as_text, legend_in_markdown
 from infogain.studies import STUDIES
 from infogain.studies.report_page import load_records, tables
 from infogain.studies.results_page import beside_the_paper
+from infogain.zoo import TASKS
 
 ROOT = Path(__file__).parents[2]
 TABLE = Table(["sampler", "H̃", "forwards"], [["entropy", "1.50", "3"], ["info-gain", "1.25", "24"]], title="t")
@@ -59,9 +60,17 @@ def test_columns_with_one_meaning_share_a_line() -> None:
 
 
 def test_every_column_of_the_committed_studies_is_explained() -> None:
-    for record in load_records(ROOT / "docs" / "results"):
+    results = ROOT / "docs" / "results"
+    records = [*load_records(results), *load_records(results / "first-edition")]
+    assert records
+    for record in records:
         for table in [*beside_the_paper(record), *tables(record)]:
             assert_explained(table)
+
+
+def test_every_task_of_the_zoo_may_be_a_column() -> None:
+    assert list(TASKS) == TASKS_OF_THE_ZOO
+    assert set(TASKS) <= set(EXPLAINED)
 
 
 def assert_explained(table: Table) -> None:

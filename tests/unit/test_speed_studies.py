@@ -83,7 +83,9 @@ def test_the_cost_model_is_fitted() -> None:
 
 
 def test_what_follows_is_timed_at_the_rate_that_was_found() -> None:
-    rows = overhead_rows(0.5, 12.5)
+    timed_at_rate = overhead_rows(0.5, 12.5)
+    assert STUDIES["overhead"].follow("small", timed_at_rate) == []  # nothing is left to ask
+    rows = [r for r in timed_at_rate if r.labels["part"] != AT_RATE]
     then = STUDIES["overhead"].follow("small", rows)
     assert [point.labels["rate"] for point in then] == [0.8, 0.8]
     assert then[0].cell.recipe.plain()["sampler"]["rate"] == 0.8

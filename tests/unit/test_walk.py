@@ -40,7 +40,7 @@ VERBS = {  # where each verb of the page begins
     ("loop/step", "survivors"): "survivors",
     ("loop/batch", "_transition"): "transition",
 }
-PROMPTS, LENGTHS = ["C24,13,6=31:", "S1", "J8*5+2*6+6*6=089?"], [10, 8, 12]
+PROMPTS, LENGTHS = ["C38,11,72=99:", "S1", "J38*8+96*9+52*4=1376?"], [10, 8, 12]
 
 
 @dataclass
@@ -158,11 +158,11 @@ def test_a_middle_step_crosses_few_modules_with_and_without_a_trace() -> None:
 def test_steps_that_cross_more_cross_what_the_page_says() -> None:
     found = {
         "many rows draw": middle(7, prompts=PROMPTS * 2 + PROMPTS[:1], lengths=[10] * 7).modules,
-        "a beam is kept": middle(4, prompts=PROMPTS[:1], lengths=[18], sampler="info-gain-beam").modules,
+        "a beam is kept": middle(4, prompts=["C50,55,77,30=52:"], lengths=[32], sampler="info-gain-beam").modules,
         "a block opens": set(),
         "a block ends": set(),
     }
-    for event, walk in steps(PROMPTS[:1], [18]):  # two blocks
+    for event, walk in steps(PROMPTS[:1], [21]):  # two blocks
         opens, ends = int(event.z.step) == 0, int(event.z.left) == 1
         found["a block opens"] |= walk.modules if opens else set()
         found["a block ends"] |= walk.modules if ends else set()
@@ -174,7 +174,7 @@ def test_steps_that_cross_more_cross_what_the_page_says() -> None:
 def test_generate_crosses_the_modules_that_the_page_names() -> None:
     walk, loaded = Walk(), model()
     with walking(walk):
-        infogain.generate(loaded, PROMPTS[0], length=18)
+        infogain.generate(loaded, PROMPTS[0], length=21)
     assert walk.order == [module for line in table("module") for module in named(line[0])]
 
 
@@ -183,9 +183,9 @@ def test_the_example_is_what_happens(capsys: pytest.CaptureFixture[str]) -> None
     exec(call, {})
     said, printed = re.search(r"text\) +# (.+)", call), capsys.readouterr().out.strip()
     assert said is not None
-    assert said[1] == printed == "13-6=7,7+24=31"
-    (text,) = infogain.generate(model(), PROMPTS[0], length=18, trace=True)
-    assert (text.forwards, text.finish) == (16, "eos")
+    assert said[1] == printed == "38-11=27,72+27=99"
+    (text,) = infogain.generate(model(), PROMPTS[0], length=21, trace=True)
+    assert (text.forwards, text.finish) == (21, "eos")
     assert text.trace is not None
     (row,) = text.trace.steps[12].rows
     cost = dict(zip(row.columns, row.entropy, strict=True))

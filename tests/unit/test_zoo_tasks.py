@@ -1,32 +1,36 @@
-"""The tasks of the zoo: right answers pass, everything else fails, and the splits never meet."""
+"""What holds for every task of the zoo: right answers pass, everything else fails, and the splits never meet."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from infogain import InputError, UnknownName
+from infogain.studies.run import MASKS
 from infogain.zoo import ALPHABET, SPLITS, TASKS, Alphabet, Problem, Task, figure_set, load_task
 from infogain.zoo.characters import EOS, MASK
-from infogain.zoo.tasks import arithmetic, oneway, sudoku
-from infogain.zoo.tasks.countdown import question
-from infogain.zoo.tasks.problem import is_canvas, split_of
-from tests.countdowns import COUNTDOWN_REPLIES
+from infogain.zoo.tasks import arithmetic, countdown, judgement
+from infogain.zoo.tasks.problem import fits, is_canvas
+from infogain.zoo.tasks.sudoku import Sudoku
 
 ALL = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-SPLIT = pytest.mark.parametrize("task", [task for task in TASKS.values() if not task.unconditional])
+HELD_OUT = {name: task for name, task in TASKS.items() if not task.unconditional}
+SPLIT = pytest.mark.parametrize("task", HELD_OUT.values(), ids=HELD_OUT)
 
 
-def drawn(task: Task, split: str, count: int = 300, seed: int = 0) -> list[Problem]:
+def drawn(task: Task, split: str, count: int = 300, seed: int = 0, posed: bool = True) -> list[Problem]:
     rng = Random(f"{split} {seed}")
-    return [task.sample(rng, split) for _ in range(count)]
+    return [task.sample(rng, split, posed) for _ in range(count)]
 
 
 @ALL
-def test_a_reference_solution_is_right_and_sound(task: Task) -> None:
-    for problem in drawn(task, "train"):
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_reference_solution_is_right_and_sound(task: Task, split: str) -> None:
+    for problem in drawn(task, split):
         assert len(problem.canvas) == len(problem.solution) == task.width
         assert problem.canvas[0] == task.tag
         assert task.check(problem, problem.solution)
@@ -47,7 +51,19 @@ def test_a_canvas_that_was_changed_or_not_filled_is_wrong(task: Task) -> None:
         assert not task.sound(problem, "x" + solution[1:])
 
 
-@pytest.mark.parametrize("name", ["oneway", "sudoku", "countdown"])
+@ALL
+def test_a_given_column_may_not_change_wherever_it_stands(task: Task) -> None:
+    """Not before the first mask alone: judgement gives a lead behind masks, Sudoku and one-way digits among them."""
+    for problem in drawn(task, "train", 20):
+        for column, given in enumerate(problem.canvas):
+            if given != MASK:
+                for other in {"1", "2", " "} - {given}:
+                    changed = problem.solution[:column] + other + problem.solution[column + 1 :]
+                    assert not task.check(problem, changed)
+                    assert not task.sound(problem, changed)
+
+
+@pytest.mark.parametrize("name", [name for name, task in TASKS.items() if task.many])
 def test_any_other_digit_makes_it_wrong_unless_it_is_another_right_answer(name: str) -> None:
     """A changed digit must fail: one digit never leads from one true text of these tasks to another."""
     task = load_task(name)
@@ -58,22 +74,42 @@ def test_any_other_digit_makes_it_wrong_unless_it_is_another_right_answer(name: 
                 assert not task.check(problem, problem.solution[:column] + new + problem.solution[column + 1 :])
 
 
+SECOND = {
+    "oneway": "W10*11=00000001101110",
+    "oneway-given": "W19*12=00000011100100",
+    "sudoku": "S2918819218299281",
+    "countdown": "C93,3,63=33:93-63=30,30+3=33~~~~~~",
+    "countdown4": "C50,55,77,30=52:77-50=27,55-30=25,27+25=52~~~~~~",
+}
+
+
+def test_tasks_that_have_many_right_answers_say_so() -> None:
+    assert {name for name, task in TASKS.items() if task.many} == set(SECOND)
+    for name, text in SECOND.items():
+        task = load_task(name)
+        problem = task.problems(1, "test")[0]
+        assert text != problem.solution
+        assert task.check(problem, text)
+
+
 @SPLIT
 def test_splits_never_share_a_problem(task: Task) -> None:
-    problems = {split: drawn(task, split, 1000) for split in SPLITS}
+    """Nor a canvas, except that the few givens of `sudoku` fit grids of all splits: there the grid is held out."""
+    count = 300 if task.name == "sudoku6" else 1000  # its grids take long to draw
+    problems = {split: drawn(task, split, count) for split in SPLITS}
     identities = {split: {problem.identity for problem in problems[split]} for split in SPLITS}
     canvases = {split: {problem.canvas for problem in problems[split]} for split in SPLITS}
     for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):
         assert identities[one].isdisjoint(identities[other])
-        assert canvases[one].isdisjoint(canvases[other])
+        assert task.name == "sudoku" or canvases[one].isdisjoint(canvases[other])
 
 
 @SPLIT
 def test_the_training_generator_never_emits_a_test_problem(task: Task) -> None:
     held_out = {problem.identity for problem in task.problems(200, "test")}
-    emitted = {problem.identity for problem in drawn(task, "train", 3000, seed=1)}
+    emitted = {problem.identity for problem in drawn(task, "train", 3000, seed=1, posed=False)}
     assert emitted.isdisjoint(held_out)
-    assert all(task.split(problem) == "train" for problem in drawn(task, "train", 500, seed=2))
+    assert all(task.split(problem) == "train" for problem in drawn(task, "train", 500, seed=2, posed=False))
 
 
 @ALL
@@ -86,22 +122,59 @@ def test_problems_come_from_their_seed_alone(task: Task) -> None:
 
 def test_the_seeds_mean_the_same_for_ever() -> None:
     """Published scores are of these problems: changing a generator must fail here."""
-    first = {name: task.problems(1, "test")[0].solution.rstrip(EOS) for name, task in TASKS.items()}
-    assert first == {
+    first = {name: task.problems(1, "test")[0] for name, task in TASKS.items()}
+    assert {name: problem.solution.rstrip(EOS) for name, problem in first.items()} == {
         "oneway": "W54*35=00011101100010",
-        "judgement": "J8*5+2*6+6*6=089?8*5=40 2*6=12 6*6=36 088N",
-        "sudoku": "S1432321423414123",
-        "countdown": "C24,13,6=31:24+13=37,37-6=31",
-        "arithmetic": "A9 kids share 72 pens. sam gets 6 more. has?  72/9=8, 8+6=14, answer 14",
+        "oneway-given": "W69*22=00010111101110",
+        "judgement": "J38*8+96*9+52*4=1376?38*8=304 52*4=208 96*9=864 1376 answer:Y",
+        "sudoku": "S2938839238299283",
+        "sudoku6": "S613524452631524163361245235416146352",
+        "countdown": "C93,3,63=33:3+93=96,96-63=33",
+        "countdown4": "C50,55,77,30=52:77-30=47,50-47=3,55-3=52",
+        "arithmetic": "Aeva has 90 figs, zac 7 times that, ida 119. total?".ljust(60)
+        + "90*7=630, 90+630=720, 720+119=839, answer 839",
     }
+    assert {name: problem.canvas for name, problem in first.items() if problem.canvas[0] in "SW"} == {
+        "oneway": "W__*__=______________",
+        "oneway-given": "W_9*_2=________1_____",
+        "sudoku": "S___8_______9____",
+        "sudoku6": "S6______526__5_____3___4______6_4__5_",
+    }
+
+
+@ALL
+def test_training_masks_what_is_posed_or_more(task: Task) -> None:
+    """All else that is written may be masked too where a model learns from complete texts."""
+    rng = Random(0)
+    for lesson in [task.sample(rng, "train", posed=False) for _ in range(50)]:
+        assert task.split(lesson) == "train" or task.unconditional
+        assert fits(lesson.canvas, lesson.solution)
+        assert task.check(lesson, lesson.solution)
+        assert lesson.canvas.count(MASK) == task.width - 1 or not isinstance(task, Sudoku)
+
+
+def test_a_task_that_another_teaches_looks_like_it() -> None:
+    taught = {name: task.taught_by for name, task in TASKS.items() if task.taught_by}
+    assert taught == {"oneway-given": "oneway"}
+    for name, teacher in taught.items():
+        task, other = load_task(name), load_task(teacher)
+        assert other.taught_by is None
+        blank = other.problems(1, "test")[0].canvas
+        for problem in task.problems(20, "test"):
+            assert all(new in (MASK, old) for old, new in zip(problem.canvas, blank, strict=True))
+        assert all(other.check(other.problems(1, "test")[0], problem.solution) for problem in drawn(task, "test", 50))
+
+
+def test_canvases_of_different_texts_can_be_told_apart() -> None:
+    kinds = {(task.tag, task.width) for task in TASKS.values() if task.taught_by is None}
+    assert len(kinds) == len([task for task in TASKS.values() if task.taught_by is None])
 
 
 def test_a_split_that_is_used_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infogain.zoo.tasks.problem.PATIENCE", 1)
-    monkeypatch.setattr(sudoku, "FEWEST", 15)  # one hole: some hundred puzzles in all, so one comes twice
-    monkeypatch.setattr(sudoku, "MOST", 15)
+    one_hole = Sudoku("sudoku", 4, "1234", givens=(15, 15))  # some hundred puzzles in all, so one comes twice
     with pytest.raises(InputError, match=r"sudoku has about \d+ test problems; got a call for 150"):
-        load_task("sudoku").problems(150, "test")
+        one_hole.problems(150, "test")
 
 
 def test_unknown_names_get_a_suggestion() -> None:
@@ -109,118 +182,6 @@ def test_unknown_names_get_a_suggestion() -> None:
         load_task("count-down")
     with pytest.raises(UnknownName, match="test"):
         load_task("countdown").problems(1, "tests")
-
-
-def test_one_way_says_what_was_written_first() -> None:
-    order = [*oneway.FACTORS, *oneway.PRODUCT]
-    assert sorted(order) == [i for i, character in enumerate(oneway.CANVAS) if character == MASK]
-    assert (oneway.first_written(order), oneway.finished_first(order)) == ("factors", "factors")
-    order = [1, *oneway.PRODUCT, 2, 4, 5]
-    assert (oneway.first_written(order), oneway.finished_first(order)) == ("factors", "product")
-    assert oneway.first_written(order[::-1][4:]) == "product"
-
-
-def test_one_way_takes_any_true_equation() -> None:
-    task = load_task("oneway")
-    problem = task.problems(1, "test")[0]
-    assert task.check(problem, f"W10*11={110:014b}")
-    assert not task.check(problem, f"W10*11={111:014b}")
-    assert not task.check(problem, f"W05*22={110:014b}")
-
-
-JUDGED = Problem("", "J3*7+8*2+4*5=057?" + MASK * 25, "")
-DENIED = Problem("", "J3*7+8*2+4*5=058?" + MASK * 25, "")
-
-
-@pytest.mark.parametrize(
-    ("problem", "answer", "right", "sound"),
-    [
-        (JUDGED, "8*2=16 3*7=21 4*5=20 057Y", True, True),
-        (JUDGED, "8*2=16 3*7=21 4*5=20 057N", False, False),
-        (JUDGED, "8*2=16 3*7=22 4*5=20 057Y", True, False),
-        (JUDGED, "8*2=16 3*7=21 3*7=21 057Y", True, False),
-        (JUDGED, "8*2=16 3*7=21 4*5=20 058Y", True, False),
-        (JUDGED, "8*2=16 3*7=21 4*5=20~057Y", True, False),
-        (DENIED, "8*2=16 3*7=21 4*5=20 057N", True, True),
-        (DENIED, "8*2=16 3*7=21 4*5=20 057Y", False, False),
-    ],
-)
-def test_judgement(problem: Problem, answer: str, right: bool, sound: bool) -> None:
-    task = load_task("judgement")
-    text = problem.prompt + answer
-    assert (task.check(problem, text), task.sound(problem, text)) == (right, sound)
-
-
-def test_half_of_the_claims_are_true_and_false_ones_are_near() -> None:
-    problems = drawn(load_task("judgement"), "train", 2000)
-    assert 900 < sum(problem.solution[-1] == "Y" for problem in problems) < 1100
-    off = {int(problem.solution[13:16]) - int(problem.solution[-4:-1]) for problem in problems}
-    assert off == set(range(-10, 11))
-
-
-def test_sudoku_has_288_grids_and_puzzles_of_a_split_fit_none_of_a_later_one() -> None:
-    task = load_task("sudoku")
-    assert len(set(sudoku.grids())) == 288
-    assert all(sudoku.is_grid(grid) for grid in sudoku.grids())
-    for place, split in enumerate(SPLITS):
-        for problem in drawn(task, split, 50):
-            cells = problem.canvas[1:]
-            fitting = [g for g in sudoku.grids() if all(a in (MASK, b) for a, b in zip(cells, g, strict=True))]
-            assert sudoku.solutions(cells).bit_count() == len(fitting)
-            assert max(SPLITS.index(split_of("sudoku", grid)) for grid in fitting) == place
-            assert all(task.check(problem, "S" + grid) for grid in fitting)
-            assert 4 <= 16 - cells.count(MASK) <= 8
-
-
-COUNTDOWN = Problem("", "C3,7,4=25:".ljust(30, MASK), "")
-
-
-@pytest.mark.parametrize(
-    ("answer", "right"),
-    [
-        ("3*7=21,21+4=25", True),
-        ("7*3=21,4+21=25", True),
-        ("3*7=21,21+4=25~~~~~~x", False),
-        ("3*7=21~,21+4=25", False),
-        ("3*7=21,21+4=26", False),
-        ("3*7=22,22+3=25", False),
-        ("3*7=21,7*3=21", False),
-        ("7*7=49,49-24=25", False),
-        ("3*7=21,25*1=25", False),
-        ("03*7=21,21+4=25", False),
-        ("3*7=21,21+4=25,25", False),
-        ("3*7=21", False),
-        ("7/0=25,25+0=25", False),
-    ],
-)
-def test_countdown(answer: str, right: bool) -> None:
-    assert load_task("countdown").check(COUNTDOWN, (COUNTDOWN.prompt + answer).ljust(30, EOS)) is right
-
-
-def test_countdown_counts_numbers_as_a_multiset() -> None:
-    task = load_task("countdown")
-    problem = Problem("", "C5,5,2=12:".ljust(30, MASK), "")
-    assert task.check(problem, "C5,5,2=12:5+5=10,10+2=12".ljust(30, EOS))
-    assert not task.check(problem, "C5,5,2=12:5*2=10,10+2=12".ljust(30, EOS))
-    assert task.check(Problem("", "C6,3,20=40:".ljust(30, MASK), ""), "C6,3,20=40:6/3=2,2*20=40".ljust(30, EOS))
-    assert not task.check(Problem("", "C7,3,20=40:".ljust(30, MASK), ""), "C7,3,20=40:7/3=2,2*20=40".ljust(30, EOS))
-
-
-def test_arithmetic_reads_the_final_answer_strictly() -> None:
-    task = load_task("arithmetic")
-    problem = task.problems(1, "test")[0]  # 9 kids share 72 pens. sam gets 6 more. has?
-
-    def verdict(answer: str) -> tuple[bool, bool]:
-        text = problem.prompt + answer.ljust(64, EOS)
-        return task.check(problem, text), task.sound(problem, text)
-
-    assert verdict("first 72/9=8, then 8+6=14, so answer 14") == (True, True)
-    assert verdict("72/9=8, 8+6=15, answer 14") == (True, False)
-    assert verdict("72/9=8, 8-9=1, answer 14") == (True, False)
-    assert verdict("7/2=8, answer 14") == (True, False)
-    assert verdict("answer 14") == (True, False)
-    for wrong in ("answer 114", "answer 14 ", "answer 14, answer 15", "answer 1~4", "14", "~answer 14", "x" * 64):
-        assert verdict(wrong) == (False, False), wrong
 
 
 def test_the_figure_set_is_a_hundred_test_problems() -> None:
@@ -232,10 +193,16 @@ def test_the_figure_set_is_a_hundred_test_problems() -> None:
 
 CHATS = {
     "oneway": ("Here: 12 * 34 = 110011000.", "12*34=110011001"),
-    "judgement": ("8*2=16 … The answer is (Yes/No): **No**.", "The answer is (Yes/No): Yes"),
-    "sudoku": ("It is\n1 4 3 2\n3, 2, 1, 4\n| 2 | 3 | 4 | 1 |\n4123", "1432\n3214\n2341\n4132"),
-    "countdown": ("Sure. 24 + 13 = 37, 37 - 6 = 31", "24+13=37,37-7=31"),
-    "arithmetic": ("72/9 = 8, then 8+6 = 14. The answer is **14**.", "the answer is 114"),
+    "oneway-given": ("Here: 69 * 22 = 00010111101110.", "12*34=00000110011000"),
+    "judgement": ("38*8=304 … The answer is (Yes/No): **Yes**.", "The answer is (Yes/No): No"),
+    "sudoku": ("It is\n2 9 3 8\n8, 3, 9, 2\n| 3 | 8 | 2 | 9 |\n9283", "2938\n8392\n3829\n9238"),
+    "sudoku6": (
+        "It is\n6 1 3 5 2 4\n4, 5, 2, 6, 3, 1\n| 5 | 2 | 4 | 1 | 6 | 3 |\n361245\n235416\n146352",
+        "613524\n452631\n524163\n361245\n235416\n146325",
+    ),
+    "countdown": ("Sure. 93 - 63 = 30, 30 + 3 = 33", "93-63=30,30+4=33"),
+    "countdown4": ("Sure. 77 - 50 = 27, 55 - 30 = 25, 27 + 25 = 52", "55+30=85,85-33=52"),
+    "arithmetic": ("90*7 = 630, then … = 839. The answer is **839**.", "the answer is 1839"),
 }
 
 
@@ -249,14 +216,6 @@ def test_chat_replies_are_checked_like_canvases(task: Task) -> None:
     assert len(task.chat(problem)) > 20
 
 
-def test_the_last_answer_of_a_reply_counts() -> None:
-    task = load_task("arithmetic")
-    problem = task.problems(1, "test")[0]
-    assert task.check_chat(problem, "answer 12? No: answer 14")
-    assert not task.check_chat(problem, "answer 14, or rather answer 1,400")
-    assert not task.check_chat(problem, "answer 14.5")
-
-
 def test_an_alphabet_covers_every_text_and_refuses_the_rest() -> None:
     for task in TASKS.values():
         texts = [problem.solution for problem in drawn(task, "train", 200)]
@@ -267,9 +226,6 @@ def test_an_alphabet_covers_every_text_and_refuses_the_rest() -> None:
         Alphabet("aa_~")
     with pytest.raises(InputError, match="each character once"):
         Alphabet("ab~")
-
-
-# what a canvas and a reply may hold
 
 
 @ALL
@@ -291,28 +247,56 @@ def test_a_canvas_stays_one_whatever_is_changed_and_a_reply_is_none(task: Task) 
         assert not is_canvas(problem, CHATS[task.name][0].ljust(task.width, "."))
 
 
-REPLY = Problem("", "C15,44,79=50:".ljust(30, MASK), "")
-
-
-@pytest.mark.parametrize(("reply", "right"), COUNTDOWN_REPLIES.items())
-def test_countdown_reads_steps_as_people_write_them(reply: str, right: bool) -> None:
-    assert load_task("countdown").check_chat(REPLY, reply) is right
-
-
-@pytest.mark.parametrize(
-    "reply", ["6÷3=2;2·20=40", "6÷3=2;2⋅20=40", "6÷3=2;2∗20=40", "6/3=2\n2×20=40", r"6 \div 3 = 2, 2 \cdot 20 = 40"]
-)
-def test_countdown_knows_every_sign(reply: str) -> None:
-    problem = Problem("", "C6,3,20=40:".ljust(30, MASK), "")
-    assert load_task("countdown").check_chat(problem, reply)
-    assert not load_task("countdown").check_chat(problem, reply.replace("40", "41"))
-
-
 def test_a_task_says_which_numbers_it_draws() -> None:
-    numbers = [number for problem in drawn(load_task("countdown"), "train", 2000) for number in question(problem)[0]]
-    assert (min(numbers), max(numbers)) == (1, 25)
-    assert "three from 1 to 25" in load_task("countdown").numbers
-    ends = [end for template in arithmetic.TEMPLATES for ends in template.ranges for end in ends]
-    page = (Path(__file__).parents[2] / "docs" / "zoo.md").read_text(encoding="utf-8")
-    assert all(f"| `{name}` | {task.numbers} |" in page for name, task in TASKS.items())
-    assert load_task("arithmetic").numbers.endswith(f"from {min(ends)} to {max(ends)}")
+    for name, count in (("countdown", "three"), ("countdown4", "four")):
+        asked = [countdown.question(problem) for problem in drawn(load_task(name), "train", 2000)]
+        numbers = [number for numbers, _ in asked for number in numbers]
+        targets = [target for _, target in asked]
+        assert (min(numbers), max(numbers), min(targets), max(targets)) == (1, 99, 10, 99)
+        told = f"{count} from 1 to 99, results below 1000, targets from 10 to 99"
+        assert load_task(name).numbers == told
+    pairs = [pair for problem in drawn(load_task("judgement"), "train", 500) for pair in judgement.question(problem)[0]]
+    ends = [(min(factor), max(factor)) for factor in zip(*pairs, strict=True)]
+    assert ends == [(10, 99), (2, 9)]
+    assert load_task("judgement").numbers.startswith("factors from 10 to 99 and from 2 to 9,")
+    task = load_task("sudoku")
+    givens = {task.width - problem.canvas.count(MASK) - 1 for problem in drawn(task, "train")}
+    assert (min(givens), max(givens)) == (2, 4)
+    assert task.numbers.startswith("2 to 4 givens of 16")
+    ends = [end for template in arithmetic.TEMPLATES for end in template.ranges]
+    least, most = min(low for low, _ in ends), max(high for _, high in ends)
+    assert load_task("arithmetic").numbers.endswith(f"from {least} to {most}")
+
+
+def test_a_plan_of_studies_knows_how_much_each_task_writes() -> None:
+    assert set(MASKS) == set(TASKS)
+    for name, task in TASKS.items():
+        masks = [problem.canvas.count(MASK) for problem in task.problems(100, "test")]
+        assert MASKS[name] == pytest.approx(sum(masks) / len(masks), abs=1)
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "zoo.md").read_text(encoding="utf-8")
+
+
+def test_the_page_on_the_zoo_tells_the_numbers_of_every_task() -> None:
+    assert all(f"| `{name}` | {task.numbers} |" in PAGE for name, task in TASKS.items())
+
+
+def test_the_page_on_the_zoo_poses_test_problems() -> None:
+    """As canvases with right answers, and as commands that leave as many columns as the task does."""
+    shown = {
+        name: codes.split("`") for name, codes in re.findall(r"^\| `([\w-]+)` \| (`.*) \| .* \|$", PAGE, re.MULTILINE)
+    }
+    asked = dict(re.findall(r"^\| `([\w-]+)` \| `infogain (.+?)`.*\|$", PAGE, re.MULTILINE))
+    assert set(shown) == set(asked) == set(TASKS)
+    for name, task in TASKS.items():
+        problems = task.problems(2, "test")
+        command, text, *length = shlex.split(asked[name])
+        canvas = re.sub(r"\[MASK:(\d+)\]", lambda hole: MASK * int(hole[1]), text)
+        if command == "generate":
+            assert length[0] == "--length"
+            canvas += MASK * int(length[1])
+        assert canvas in [problem.canvas for problem in problems]
+        answers = [problem.solution.rstrip(EOS) for problem in problems]
+        assert any(answer.endswith(shown[name][-2].rstrip("~…")) for answer in answers)
+        assert canvas.startswith(shown[name][1].rstrip(MASK))

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
 
 import infogain
 from infogain import Canvas, InputError, NumericsError, UnknownName
-from infogain.zoo import ALPHABET, Alphabet, load_task
+from infogain.models.backbone.transformer import Transformer
+from infogain.zoo import ALPHABET, TASKS, Alphabet, load_task
+from infogain.zoo.characters import MASK
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
 from infogain.zoo.score import CARD, score
 from infogain.zoo.train import main, train
-from infogain.zoo.trainer import Trainer, TrainingSettings
+from infogain.zoo.trainer import LEARNT, Trainer, TrainingSettings
 
 SMALL = TrainingSettings(
     tasks="sudoku,countdown", layers=2, width=32, heads=2, intermediate=64, rows=16, steps=20, pool=200
@@ -27,7 +30,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def pools() -> dict[str, Pool]:
-    return fill(SMALL.names, "train", SMALL.pool, seed=0)
+    return fill(list(SMALL.shares), "train", SMALL.pool, seed=0)
 
 
 def test_a_pool_holds_solutions_and_says_what_is_given(pools: dict[str, Pool]) -> None:
@@ -40,10 +43,26 @@ def test_a_pool_holds_solutions_and_says_what_is_given(pools: dict[str, Pool]) -
     assert given.endswith(":")
 
 
+WHOLE = {"oneway": 18, "sudoku": 16, "sudoku6": 36}
+
+
+@pytest.mark.parametrize("name", LEARNT)
+def test_a_pool_may_mask_what_its_task_leaves_open(name: str) -> None:
+    """Every cell of a Sudoku and every digit of an equation, whatever is given where they are posed."""
+    task, rng = load_task(name), Random(f"{name} train pool 0 0")
+    pool = fill([name], "train", 20, seed=0)[name]
+    for row, holes in zip(pool.tokens.tolist(), pool.holes.tolist(), strict=True):
+        problem = task.sample(rng, "train", posed=False)
+        assert ALPHABET.decode(row) == problem.solution
+        assert holes == [mark == MASK for mark in problem.canvas]
+        assert sum(holes) == WHOLE.get(name, problem.canvas.count(MASK))
+
+
 def test_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infogain.zoo.pool.CHUNK", 15)
-    alone, together = (fill(["oneway", "sudoku"], "train", 40, 1, workers) for workers in (1, 2))
+    alone, together = (fill(["oneway", "countdown"], "train", 40, 1, workers) for workers in (1, 2))
     for name in alone:
+        assert torch.equal(alone[name].tokens, together[name].tokens)
         assert torch.equal(alone[name].holes, together[name].holes)
 
 
@@ -79,10 +98,39 @@ def test_training_lowers_the_loss(pools: dict[str, Pool]) -> None:
     assert all(loss < before[name] - 0.3 for name, loss in trainer.validate(pools).items())
 
 
-def test_a_task_named_twice_has_two_batches_of_its_own(pools: dict[str, Pool]) -> None:
-    losses = Trainer(replace(SMALL, tasks="sudoku,countdown,sudoku"), pools, CPU).train_step()
-    assert losses.shape == (3,)
-    assert losses[0] != losses[2]
+def test_a_share_multiplies_the_rows_of_a_task() -> None:
+    settings = TrainingSettings(tasks="sudoku:0.16,countdown,oneway:4", rows=100)
+    assert settings.shares == {"sudoku": 0.16, "countdown": 1.0, "oneway": 4.0}
+    assert list(settings.shares) == ["sudoku", "countdown", "oneway"]
+    assert [settings.rows_of(name) for name in settings.shares] == [16, 100, 400]
+    assert replace(settings, rows=2).rows_of("sudoku") == 1  # a task that is learnt is never without a row
+    assert set(TrainingSettings().shares.values()) == {1.0}
+
+
+def test_a_share_multiplies_the_loss_of_a_task(pools: dict[str, Pool]) -> None:
+    """The gradient of a step is that of the tasks' losses, each by its share of all shares."""
+    settings = replace(SMALL, tasks="sudoku:3,countdown:0.5", clip=1e9, rows=4)
+    weighed: list[tuple[float, int]] = []
+
+    def loss(transformer: Transformer, tokens: torch.Tensor, masked: torch.Tensor) -> torch.Tensor:
+        found = elbo_loss(transformer, tokens, masked)
+        found.register_hook(lambda gradient: weighed.append((float(gradient), len(tokens))))
+        return found
+
+    losses = Trainer(settings, pools, CPU, loss).train_step()
+    assert losses.shape == (2,)
+    assert [rows for _, rows in weighed] == [12, 2]
+    assert [weight for weight, _ in weighed] == pytest.approx([3 / 3.5, 0.5 / 3.5])
+
+
+def test_a_model_knows_what_it_learns_and_what_that_teaches() -> None:
+    def known(tasks: str) -> list[str]:
+        return [task.name for task in TrainingSettings(tasks=tasks).known]
+
+    assert known("sudoku:0.5,countdown") == ["sudoku", "countdown"]
+    assert known("countdown,oneway:2") == ["oneway", "oneway-given", "countdown"]
+    assert [task.name for task in TrainingSettings().known] == list(TASKS)
+    assert set(TrainingSettings().shares) == set(TASKS) - {"oneway-given"}
 
 
 def test_a_resumed_run_is_the_uninterrupted_one(pools: dict[str, Pool], tmp_path: Path) -> None:
@@ -112,7 +160,14 @@ def test_settings_are_checked() -> None:
     with pytest.raises(InputError, match="multiple of twice the heads"):
         TrainingSettings(width=30, heads=4)
     with pytest.raises(UnknownName, match="sudoku"):
-        _ = TrainingSettings(tasks="sudoko").names
+        TrainingSettings(tasks="sudoko:2")
+    with pytest.raises(InputError, match=r"got sudoku twice\. Write sudoku:2\."):
+        TrainingSettings(tasks="sudoku,countdown,sudoku:3")
+    with pytest.raises(InputError, match=r"those of oneway teach it\. Learn oneway instead\."):
+        TrainingSettings(tasks="oneway-given")
+    for share in ("0", "-1", "nan", "inf", "two", ""):
+        with pytest.raises(InputError, match=f"must be a number above 0; got {share!r} for sudoku"):
+            TrainingSettings(tasks=f"sudoku:{share}")
 
 
 def test_a_loss_that_is_no_number_ends_the_run(
@@ -147,9 +202,9 @@ def test_the_rate_rises_falls_and_follows_the_clock() -> None:
 
 def test_a_saved_folder_loads_like_a_large_checkpoint_and_decodes(tmp_path: Path) -> None:
     transformer = Trainer(SMALL, {}, CPU).averaged
-    save_model(tmp_path, transformer, columns=30)
+    save_model(tmp_path, transformer, columns=34)
     model = infogain.models.load_model(tmp_path, dtype=torch.float32)
-    assert model.spec == replace(SMALL.spec, context=30)
+    assert model.spec == replace(SMALL.spec, context=34)
     for name, weight in transformer.named_parameters():
         assert torch.equal(model.transformer.get_parameter(name), weight.half().float())
     problem = load_task("countdown").problems(1, "validation")[0]
@@ -205,6 +260,7 @@ def test_the_program_trains_saves_resumes_and_writes_a_card(
     card = json.loads((tmp_path / "card.json").read_text())
     assert (card["steps"], card["tokens"], card["device"]) == (6, 6 * 4 * 17, "CPU")
     assert len(card["validation_scores"]) == len(CARD)
+    assert {score["sampler"] for score in card["validation_scores"]} == {"ar", "entropy", "confidence", "margin"}
     main([*run, *shape, "--steps", "8"])
     assert json.loads((tmp_path / "card.json").read_text())["steps"] == 8
     shown = capsys.readouterr().out

@@ -36,9 +36,10 @@ def information_gain(z: State, a: Candidates, z_next: State, power: float = 1.0)
     return state_uncertainty(z, power)[a.parent] - state_uncertainty(z_next, power)
 
 
-def info_gain_objective(z: State, a: Candidates, z_next: State, power: float = 1.0) -> Tensor:
-    """Eq. 5: J(a|z) = IG(a; z) − C(a|z). [M]"""
-    return information_gain(z, a, z_next, power) - (immediate_cost(z, a) if a.cost is None else a.cost)
+def info_gain_objective(z: State, a: Candidates, z_next: State, power: float = 1.0, weight: float = 1.0) -> Tensor:
+    """Eq. 5: J(a|z) = IG(a; z) − C(a|z), the cost times a weight that is 1 in the paper. [M]"""
+    cost = immediate_cost(z, a) if a.cost is None else a.cost
+    return information_gain(z, a, z_next, power) - (cost if weight == 1 else weight * cost)
 
 
 def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Index, list[int]]:

@@ -22,7 +22,7 @@ def main() -> None:
     \b
     Examples:
       infogain demo
-      infogain generate "C24,13,6=31:" --length 18
+      infogain generate "C93,3,63=33:" --length 22
       infogain generate "Why is the sky blue?" --model GSAI-ML/LLaDA-8B-Instruct
       infogain chat --model ./dream --sampler info-gain -k 2
       infogain samplers info-gain

@@ -32,7 +32,7 @@ from infogain.zoo.tasks import load_task
 NUMBERS = ("results.json", "results.csv")
 MODEL = "zoo:tiny-reason"
 DELAY = 0.25  # seconds per step, on a terminal
-WIDTHS = {"sampler": 18, "accuracy %": 15, "H̃": 5}  # of columns, so that tables stand under each other
+WIDTHS = {"sampler": 19, "right %": 13}  # of columns, so that tables stand under each other
 
 EXPLAINED = """\
 A small trained model writes a true equation: decimal factors, binary product.
@@ -40,18 +40,17 @@ entropy writes what is surest now; info-gain also weighs what stays uncertain.
 H̃ adds up the entropy of every token as it is written: less is surer.
 """
 READING = """\
-Means per problem, the best of each column in bold. Most intervals overlap: such
-differences prove nothing. Look-ahead (lookum, info-gain) pays with
-token-forwards, and by picking among draws it leaves the model's distribution:
-on oneway it writes easy equations.
+The best of each column in bold. Most intervals overlap: such differences prove
+nothing. Look-ahead (lookum, info-gain) pays with token-forwards. It picks among
+draws, so it may be right often with the same few texts: look at both columns.
 """
 PLAYED = (
-    "One-way multiplication, seed 0, one token a step: nothing is picked, and one problem proves nothing. Cells are "
+    "One-way multiplication, seed 0, one token a step: nothing is picked, and one text proves nothing. Cells are "
     "coloured by entropy; the slider or the arrow keys step through both decodes."
 )
 NEXT = """\
 Try next:
-  {infogain} generate "C24,13,6=31:" --length 18
+  {infogain} generate "C93,3,63=33:" --length 22
   {infogain} samplers
   {infogain} study"""
 
@@ -64,9 +63,7 @@ Try next:
     show_default=True,
     help="folder for the report, the picture and the numbers",
 )
-@click.option(
-    "--count", type=click.IntRange(min=1), default=32, show_default=True, help="problems per sampler and task"
-)
+@click.option("--count", type=click.IntRange(min=1), default=24, show_default=True, help="draws per sampler and task")
 @OVERWRITE
 def demo(out: Path, count: int, overwrite: bool) -> None:
     """Watch two samplers decode, then compare six.
@@ -85,7 +82,7 @@ def demo(out: Path, count: int, overwrite: bool) -> None:
     make_folder(out, (FILE, *NUMBERS, *(f"{study.name}.{ending}" for ending in FORMATS)), overwrite)
     console.print(EXPLAINED)
     played = compare_live(console, subject, DELAY)
-    console.print(f"\nOne problem proves nothing: now {study.size}.\n", soft_wrap=True)
+    console.print(f"\nOne text proves nothing: now {study.size}.\n", soft_wrap=True)
     rows = _decode(console, study, subject)
     grids = study.tables(rows)
     for grid, task in zip(grids, dict.fromkeys(row["task"] for row in rows), strict=True):

@@ -62,7 +62,7 @@ def drift(
 
     \b
     Examples:
-      infogain drift "C24,13,6=31:" --length 18
+      infogain drift "C93,3,63=33:" --length 22
       infogain drift "Why is the sky blue?" --model ./llada --length 128
       infogain drift "Why is the sky blue?" --model ./llada --length 128 --refresh 4
       infogain drift --file prompts.txt --model ./dream --cache prefix --block 32 --out report

@@ -21,6 +21,7 @@ from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.options import Plain
 from infogain.studies import STUDIES, Study, load_study, trace_pair
+from infogain.studies.benchmark import check_data
 from infogain.studies.cell import Cell, CellResult
 from infogain.studies.methods import SIZES
 from infogain.studies.report_page import save_report
@@ -50,6 +51,11 @@ WORKER_BYTES = 200_000_000  # of a process that has imported torch
     help="folder for the results",
 )
 @click.option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one")
+@click.option(
+    "--data",
+    type=click.Path(exists=True, path_type=Path),
+    help="folder or file with GSM8K, for utility on a checkpoint outside the zoo; unset: the hub",
+)
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="processes that decode")
 @click.option("--cached", is_flag=True, help="decode nothing: write what the finished cells give")
 @OVERWRITE
@@ -59,6 +65,7 @@ def study(
     size: str,
     out: Path,
     device: str | None,
+    data: Path | None,
     workers: int,
     cached: bool,
     overwrite: bool,
@@ -73,7 +80,8 @@ def study(
       infogain study
       infogain study oneway judgement
       infogain study all --size full --device cuda --workers 6
-      infogain study samplers --model ./dream --size small
+      infogain study oneway judgement --model ./dream --size small
+      infogain study utility --model ./dream --data ./benchmarks
     """
     console = Terminal()
     if not names:
@@ -81,13 +89,14 @@ def study(
         return
     check_fits("--workers", workers, WORKER_BYTES, 2 * WORKER_BYTES)
     chosen = list(STUDIES.values()) if names == ("all",) else [load_study(name) for name in names]
-    subject, store = Subject(model, device), Store(out)
+    subject, store = Subject(model, device, data), Store(out)
+    check_data(data, [point for each in chosen for point in each.points_for(size, subject)])
     for each in chosen:
         check_record(out / f"{each.name}.json", {"size": size, "model": subject.described}, overwrite)
     deadline = time.monotonic() if cached else None  # past: no cell is begun
     with resumable(lambda: f"{len(store.cells)} finished cells in {store.path}"):
         for each in chosen:
-            with watch(each.name, len(missing(each.points(size), subject, store))) as report:
+            with watch(each.name, len(missing(each.points_for(size, subject), subject, store))) as report:
                 rows = run_study(each, size, subject, store, report, workers, deadline)
             tell(console, each, rows, save(each, rows, size, subject, out) if rows else [])
         traces = trace_pair.points()

@@ -9,6 +9,8 @@ _TASK = "share of right answers to the problems of that task, in per cent"
 _COST_MODEL = "milliseconds of a step as that equation of the paper has it, its constants fitted to these steps"
 _PAPER = "the paper's accuracy in per cent, averaged over its tasks, and H̃ of that model"
 
+TASKS_OF_THE_ZOO = ["oneway", "oneway-given", "judgement", "sudoku", "sudoku6", "countdown", "countdown4", "arithmetic"]
+
 EXPLAINED: dict[str, str] = {
     # what was decoded, and how
     "run": "the end of the run's name",
@@ -24,6 +26,11 @@ EXPLAINED: dict[str, str] = {
     "φ": "certainty that positions are drawn by",
     "τ_pos": "temperature of positions",
     "τ_token": "temperature of tokens",
+    "τ_select": "temperature of the choice among candidates; 0: the best is taken",
+    "draws": "random numbers of tokens: fresh for each candidate, shared by those of a step, or fixed for the decode",
+    "setting": "options that differ from the paper's",
+    "option": "which option was changed, alone",
+    "value": "what it was set to",
     "block": "columns decoded together",
     "cache": "which K/V of the columns outside the block are kept",
     "budget": "candidates per step, all hypotheses together",
@@ -43,7 +50,12 @@ EXPLAINED: dict[str, str] = {
     "factors finished first %": "decodes that finish both factors before the product, in per cent",
     "verdict written at": "when the verdict is written, from 0 (first step) to 1 (last)",
     "verdict last %": "decodes that write the verdict after all of the reasoning, in per cent",
-    **dict.fromkeys(("oneway", "judgement", "sudoku", "countdown", "arithmetic"), _TASK),
+    "right %": "right answers in per cent of all draws",
+    "different right %": "right answers of which each text counts once, in per cent of the draws of a batch or prompt",
+    "on the frontier": "no other sampler has more right answers without fewer different ones, or the reverse",
+    "what counts %": "right answers in per cent; on oneway different right answers; mean of tasks and K",
+    "oneway (different)": "different right answers in per cent of 300 draws, mean of five batches",
+    **dict.fromkeys(TASKS_OF_THE_ZOO, _TASK),
     # what it cost
     "H̃": f"{ENTROPY}; mean over texts",
     "mean H̃": f"H̃ ({ENTROPY}), mean of the tasks",

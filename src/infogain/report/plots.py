@@ -43,10 +43,36 @@ LINES: dict[str, tuple[str, Any]] = {
     "best-of-8": (BLACK, "--"),
 }
 
+SPOTS: dict[str, tuple[str, str]] = {
+    "uniform": (GREY, "o"),
+    "ar": (GREY, "s"),
+    "entropy": (ORANGE, "o"),
+    "confidence (top-1)": (ORANGE, "s"),
+    "confidence (drawn)": (ORANGE, "D"),
+    "margin": (ORANGE, "^"),
+    "klass": (ORANGE, "v"),
+    "pc": (ORANGE, "P"),
+    "best-of-8": (BLACK, "X"),
+    "lookum": (SKY, "o"),
+    "lookum (shared)": (SKY, "s"),
+    "info-gain": (BLUE, "o"),
+    "info-gain (shared)": (BLUE, "s"),
+    "info-gain (fixed)": (BLUE, "D"),
+    "info-gain (α 0)": (GREEN, "o"),
+    "info-gain (α 0, shared)": (GREEN, "s"),
+    "info-gain:validated": (RED, "*"),
+}
+
 
 def line(label: str) -> dict[str, Any]:
     colour, style = LINES.get(label, (GREY, "-"))
     return {"color": colour, "linestyle": style, "linewidth": 1.8, "label": label}
+
+
+def spot(label: str) -> dict[str, Any]:
+    """A sampler's point: families by colour, members by mark."""
+    colour, mark = SPOTS.get(label, (GREY, "x"))
+    return {"color": colour, "marker": mark, "markersize": 7, "linestyle": "", "label": label, "alpha": 0.9}
 
 
 def nth(i: int) -> dict[str, Any]:

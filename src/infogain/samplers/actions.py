@@ -14,7 +14,7 @@ from torch import Tensor
 
 from infogain.algorithm import noise
 from infogain.algorithm.marginals import Marginals
-from infogain.algorithm.state import Candidates, State, masked_or
+from infogain.algorithm.state import Candidates, State, masked_or, total
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import counting, remembered
 from infogain.errors import ContractError, OptionError
@@ -172,6 +172,13 @@ class LookAhead(Drawing):
         implied=True,
     )
 
+    need: float = option(
+        0.0,
+        "nats: a step whose greedy action costs less than this tries fewer candidates, in proportion; 0 = always n",
+        low=0,
+        implied=True,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.tau_select and self.traits.beam > 1:
@@ -198,7 +205,20 @@ class LookAhead(Drawing):
             tokens = torch.where(pinned, tokens[:, :1], tokens)
             key = torch.where(pinned, z.p.confidence[:, None] * PINNED_FIRST, key)
         masked = z.masked[:, None]
-        return Candidates.grid(top(ordering(masked, key), budget[:, None]) & masked, tokens, self.selection_noise(z))
+        chosen = top(ordering(masked, key), budget[:, None]) & masked
+        if self.need:
+            chosen, tokens = self.as_needed(z, chosen, tokens)
+        return Candidates.grid(chosen, tokens, self.selection_noise(z))
+
+    def as_needed(self, z: State, chosen: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Sec. 5, adaptive branching: candidates beyond 1 + (n − 1) · C/need, C the greedy action's cost, repeat it.
+
+        Of candidates that are equal the loop evaluates one. [R, N, W] each
+        """
+        cost = total(masked_or(z.p.entropy, chosen[:, 0]))  # [R]
+        tried = 1 + ((self.n - 1) * (cost / self.need).clamp(max=1)).floor()
+        spare = (counting(self.n, cost.device) >= tried[:, None])[..., None]
+        return torch.where(spare, chosen[:, :1], chosen), torch.where(spare, tokens[:, :1], tokens)
 
     def selection_noise(self, z: State) -> Tensor | None:
         """Gumbel noise: the best of J + noise is a draw from softmax(J/τ). None: the best of J is taken. [R, N]"""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infogain.algorithm.objective import info_gain_objective
 from infogain.algorithm.state import Candidates, State
-from infogain.options import Plain, option
+from infogain.options import HOTTEST, Plain, option
 from infogain.samplers.actions import LookAhead
 from infogain.samplers.base import SAMPLERS
 
@@ -34,5 +34,9 @@ class InfoGain(LookAhead):
         1.0, "what remains is Σ H / |M|^power: 1 the paper's mean, 0 the plain sum", low=0, high=1
     )
 
+    cost_weight: float = option(
+        1.0, "J = gain − weight · cost: 1 the paper's, 0 what LookUM looks at", low=0, high=HOTTEST, implied=True
+    )
+
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
-        return info_gain_objective(z, a, z_next, self.gain_power)
+        return info_gain_objective(z, a, z_next, self.gain_power, self.cost_weight)

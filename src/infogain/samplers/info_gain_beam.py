@@ -38,6 +38,6 @@ class InfoGainBeam(InfoGain):
 
     def score(self, z: State, a: Candidates, z_next: State) -> Tensor:
         """f(z′) = f(z) + J, counted from the attempt's first hypothesis: with one hypothesis it is J to the bit."""
-        worth = -(z.cost + state_uncertainty(z, self.gain_power))  # f(z) [R]
+        worth = -(self.cost_weight * z.cost + state_uncertainty(z, self.gain_power))  # f(z) [R]
         first = (z.attempt[:, None] == z.attempt).byte().argmax(-1)  # [R]
         return (worth - worth[first])[a.parent] + super().score(z, a, z_next)

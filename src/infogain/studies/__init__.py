@@ -5,6 +5,8 @@ from infogain.studies.abstract_study import Study
 from infogain.studies.beam import BeamStudy
 from infogain.studies.candidates import CandidatesStudy
 from infogain.studies.correlation import CorrelationStudy
+from infogain.studies.draws import DrawsStudy
+from infogain.studies.frontier import FrontierStudy
 from infogain.studies.gain import GainStudy
 from infogain.studies.judgement import JudgementStudy
 from infogain.studies.memory import MemoryStudy
@@ -21,8 +23,10 @@ from infogain.studies.utility import UtilityStudy
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        SamplersStudy(),
+        FrontierStudy(),
         PresetStudy(),
+        SamplersStudy(),
+        DrawsStudy(),
         OneWayStudy(),
         JudgementStudy(),
         TrajectoriesStudy(),

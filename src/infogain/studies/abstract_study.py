@@ -12,6 +12,7 @@ from infogain.report.plots import Figure, error_bars
 from infogain.report.tables import Table
 from infogain.studies.cell import CellResult, Point
 from infogain.studies.independent import interval, paired
+from infogain.studies.subject import Subject
 
 Columns = dict[str, Callable[[CellResult], str]]  # of a table: what each says of a row
 MANY = 3  # names in a list; of more, how many
@@ -38,8 +39,12 @@ class Study(ABC):
     def points(self, size: str) -> list[Point]:
         """The cells, the most important first."""
 
+    def points_for(self, size: str, subject: Subject) -> list[Point]:
+        """The cells for a model. Most studies ask all models the same."""
+        return self.points(size)
+
     def follow(self, size: str, rows: list[CellResult]) -> list[Point]:
-        """Cells that depend on the numbers of the first ones."""
+        """Further cells, which depend on the numbers of all that are finished; none where nothing is left to ask."""
         return []
 
     @abstractmethod

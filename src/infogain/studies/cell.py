@@ -13,23 +13,28 @@ from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.zoo.tasks import Problem, figure_set, load_task
 
-VERSION = 1  # of what a cell means; a change makes all that is cached stale
+VERSION = 2  # of what a cell means; a change makes all that is cached stale
 FIGURE = "figure"  # the split that is the paper's set of 100 arithmetic problems
 MOST_SEEDS = 9  # right answers per problem are kept as one digit
+BENCHMARKS = ("gsm8k",)  # tasks whose problems are read from a benchmark's own file, for checkpoints outside the zoo
 
 
 @dataclass(frozen=True)
 class Cell:
     """What to decode, and what to store of it."""
 
-    task: str  # of the zoo; for kind "proposition" also a toy, as "toy:one-way"; for "bench" a shape, see speed.py
+    # of the zoo, or a benchmark; for kind "proposition" also a toy, as "toy:one-way"; for "bench" a shape, see speed.py
+    task: str
     recipe: Recipe
     problems: int
     seeds: tuple[int, ...] = (0,)
     split: str = "test"
     keep: tuple[str, ...] = ()  # what to watch besides: "path" of H̃, "scores" (J of what was kept), "time"
-    # or "trace": every step of the last problem, "proposition": E[J] counted out, "bench": timed on a shape
+    # or "diversity": each problem `draws` times from the first seed, see diversity.py, "trace": every step of the last
+    # problem, "proposition": E[J] counted out, "bench": timed on a shape
     kind: str = "decode"
+    draws: int = 1
+    data: str = ""  # fingerprint of a benchmark's items, wherever they lie; problems of the zoo are drawn and have none
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.seeds) <= MOST_SEEDS:
@@ -41,7 +46,8 @@ class Cell:
         return "time" in self.keep or self.kind == "bench"
 
     def plain(self) -> Plain:
-        return {**vars(self), "recipe": self.recipe.plain(), "seeds": list(self.seeds), "keep": list(self.keep)}
+        table = {**vars(self), "recipe": self.recipe.plain(), "seeds": list(self.seeds), "keep": list(self.keep)}
+        return {name: value for name, value in table.items() if name != "data" or value}
 
     def key(self, fingerprint: str) -> str:
         """A hash of everything that decides the numbers."""
@@ -49,7 +55,12 @@ class Cell:
         return blake2b(text.encode(), digest_size=12).hexdigest()
 
     def load_problems(self) -> list[Problem]:
-        return problems_of(self.task, self.problems, self.split)
+        """The problems to decode; where diversity is measured, those with more than one right answer."""
+        if self.kind != "diversity":
+            return problems_of(self.task, self.problems, self.split)
+        several = load_task(self.task).several
+        drawn = problems_of(self.task, 2 * self.problems + 10, self.split)  # nearly all have
+        return [problem for problem in drawn if several(problem)][: self.problems]
 
 
 def problems_of(task: str, count: int, split: str) -> list[Problem]:

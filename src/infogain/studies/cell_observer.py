@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,18 +19,24 @@ LEVELS = tuple(i / 100 for i in range(101))  # of the quantiles of J
 NEAR = -5e-4  # Fig. 6: above it, J counts as close to its bound
 
 
+class PathStep(NamedTuple):
+    """One step of one decode."""
+
+    decode: int
+    rows: list[int]  # of each hypothesis before the step, its row
+    told: Tensor  # [rows still live, 3] number of the hypothesis, tokens written in the step, H̃ after it
+
+
 class CellObserver:
     """An observer of one decode after another: bypasses, scores of the actions taken, and H̃ over the steps."""
 
     def __init__(self, recipe: Recipe, keep: tuple[str, ...]) -> None:
         traits = recipe.sampler.traits
         self.gamma = gamma_of(recipe)
-        self.paths: list[tuple[int, list[float], list[Tensor]]] | None = None
-        if "path" in keep and traits.beam == traits.copies == 1:
-            self.paths = []
+        self.paths: list[PathStep] | None = [] if "path" in keep and traits.beam == traits.copies == 1 else None
         self.scores: list[Tensor] | None = [] if "scores" in keep else None
         self.counts: list[Tensor] = []  # of each step: choices, those that were bypassed, those with one candidate
-        self.cost = torch.zeros(0)
+        self.decodes = 0
 
     @property
     def observer(self) -> Observer | None:
@@ -45,16 +53,12 @@ class CellObserver:
             self._follow(event)
 
     def _follow(self, event: StepEvent) -> None:
-        """Mean H̃ over all rows, finished ones included, after each step."""
+        """Note what each row has written in the step, and its H̃ after it."""
         assert self.paths is not None
-        if event.step == 0:
-            self.cost = torch.zeros_like(event.cost[: len(event.rows)])
-            self.paths.append((len(event.rows), [], []))
-        rows = event.z.attempt[event.a.parent[event.kept]]
-        self.cost = self.cost.index_put((rows,), event.cost[event.kept])
-        count, written, costs = self.paths[-1]
-        written.append(event.done / count)
-        costs.append(self.cost.mean())
+        self.decodes += event.step == 0
+        a, kept = event.a, event.kept
+        told = (a.parent[kept].double(), a.chosen[kept].sum(-1).double(), event.cost[kept].double())
+        self.paths.append(PathStep(self.decodes, event.rows, torch.stack(told, -1)))
 
     def read(self) -> Plain:
         found: Plain = {}
@@ -64,7 +68,7 @@ class CellObserver:
         if self.scores is not None:
             found["scores"] = summarize_scores(torch.cat(self.scores).double().cpu())
         if self.paths:
-            found["path"] = join_paths([(n, w, torch.stack(c).tolist()) for n, w, c in self.paths])
+            found["path"] = join_paths([(1, written, cost) for written, cost in row_paths(self.paths)])
         return found
 
 
@@ -80,8 +84,20 @@ def summarize_scores(scores: Tensor) -> Plain:
     }
 
 
+def row_paths(steps: Sequence[PathStep]) -> list[tuple[list[float], list[float]]]:
+    """Tokens written and H̃ after each step of each row. Rows of a stream begin and end at different steps."""
+    told = iter(torch.cat([step.told for step in steps]).tolist())  # read back once
+    found: dict[tuple[int, int], tuple[list[float], list[float]]] = {}
+    for step in steps:
+        for hypothesis, count, cost in islice(told, len(step.told)):
+            written, costs = found.setdefault((step.decode, step.rows[int(hypothesis)]), ([], []))
+            written.append(count + (written[-1] if written else 0))
+            costs.append(cost)
+    return list(found.values())
+
+
 def join_paths(paths: list[tuple[int, list[float], list[float]]]) -> list[Any]:
-    """Batches of one cell: the mean over their rows; one that ended earlier stays where it ended."""
+    """Rows of one cell, or groups of so many: their mean; one that ended earlier stays where it ended."""
     steps = max(len(written) for _, written, _ in paths)
     total = sum(rows for rows, _, _ in paths)
     joined = []

@@ -77,8 +77,6 @@ def groups(rows: list[CellResult]) -> dict[str, list[tuple[float, float]]]:
     for row in rows:
         if row["τ_token"] == 0 and row["sampler"] in TWINS:
             continue  # the same decodes under another name
-        if row["independent"] < 2:
-            continue  # one decode has no accuracy
         found.setdefault(row["set"], []).append((row["entropy"], row["accuracy"]))
         if row["set"] != FIGURE_SET:
             by_setting.setdefault((row["K"], row["τ_token"], row["sampler"]), []).append(row)

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from infogain.algorithm.canvas import Canvas
 from infogain.algorithm.noise import row_seeds
 from infogain.decode import decode
-from infogain.generate import decode_job, settle
+from infogain.generate import Generation, decode_job, settle
+from infogain.loop.batch import Observer
 from infogain.options import Plain
 from infogain.samplers import Sampler
-from infogain.studies.cell import Cell
+from infogain.studies.cell import BENCHMARKS, Cell
 from infogain.studies.cell_observer import CellObserver
-from infogain.studies.cell_scores import COSTS, CellScores, judge_canvas
-from infogain.studies.extras import EXTRAS
+from infogain.studies.cell_scores import COSTS, CellScores, Judge, judge_canvas, judge_chat, judge_question
+from infogain.studies.diversity import DiversityScores
+from infogain.studies.extras import order_numbers
+from infogain.studies.posed import CANVASES, parts_of, pose
 from infogain.studies.proposition import proposition
 from infogain.studies.speed import bench
 from infogain.studies.subject import Subject
-from infogain.text.prompts import completions
+from infogain.text.prompts import Job, completions
 from infogain.zoo.tasks import Problem, load_task
 
 BUDGET = {"cuda": 200_000, "cpu": 20_000}  # columns in one forward, candidates counted
@@ -42,61 +46,126 @@ class CellRow(NamedTuple):
 
 def run_cell(subject: Subject, cell: Cell) -> Plain:
     """Decode a cell; returns everything that is stored of it."""
-    kinds = {"decode": decode_scores, "trace": trace, "proposition": proposition, "bench": bench}
+    kinds = {
+        "decode": decode_scores,
+        "diversity": diversity_scores,
+        "trace": trace,
+        "proposition": proposition,
+        "bench": bench,
+    }
     for _ in range(2 if "time" in cell.keep else 1):  # where time counts, the first run only warms up
         began = time.perf_counter()
         numbers = kinds[cell.kind](subject, cell)
     about: Plain = {"device": device_name(subject.device), "float32": torch.get_float32_matmul_precision()}
-    if cell.kind in ("decode", "trace"):  # others time a shape, or look at an exact toy
+    if cell.kind in ("decode", "diversity", "trace"):  # others time a shape, or look at an exact toy
         about["provenance"] = subject.text.provenance
     return {**numbers, "seconds": time.perf_counter() - began, **about}
 
 
 def decode_scores(subject: Subject, cell: Cell) -> Plain:
-    return canvas_scores(subject, cell) if subject.is_zoo else chat_scores(subject, cell)
+    """Right answers, H̃ and costs, and what an observer of the steps tells."""
+    observer, scores = CellObserver(cell.recipe, cell.keep), CellScores(cell, judge(subject, cell))
+    for rows in decoded(subject, cell, observer.observer):
+        for line, text, entropy in rows.done:
+            scores.check(line.number, line.turn, line.problem, text, entropy)
+        for name, values in rows.numbers.items():
+            scores.add(name, values, [line.number for line, *_ in rows.done])
+    return {**scores.numbers(), **observer.read(), **note(subject, cell)}
 
 
-def lines(cell: Cell) -> list[CellRow]:
-    """Every problem from every seed; a row's own seed depends on both."""
-    problems = cell.load_problems()
-    return [
-        CellRow(number, turn, problem, own)
-        for turn, seed in enumerate(cell.seeds)
-        for number, (problem, own) in enumerate(zip(problems, row_seeds(seed, len(problems)), strict=True))
-    ]
-
-
-def canvas_scores(subject: Subject, cell: Cell) -> Plain:
-    """Numbers of a cell whose canvases are decoded by a model of the zoo."""
-    model, alphabet = subject.zoo
-    observer, scores = CellObserver(cell.recipe, cell.keep), CellScores(cell, judge_canvas(cell.task))
-    for batch in batches(cell, subject.device):
-        canvas = Canvas.infill([alphabet.encode(line.problem.canvas) for line in batch], alphabet.mask_id)
-        seeds = [line.seed for line in batch]
-        result = decode(model, canvas, **cell.recipe.plain(), seeds=seeds, observe=observer.observer, trace=False)
-        rows = zip(batch, result.tokens.tolist(), result.cumulative_entropy.tolist(), strict=True)
-        for line, tokens, entropy in rows:
-            scores.check(line.number, line.turn, line.problem, alphabet.decode(tokens), entropy)
-        extras = EXTRAS[cell.task](result) if cell.task in EXTRAS else {}
-        for name, values in {**{cost: getattr(result, cost) for cost in COSTS}, **extras}.items():
+def diversity_scores(subject: Subject, cell: Cell) -> Plain:
+    """Right answers, how many of them are different, and costs, where each problem is decoded many times."""
+    scores = DiversityScores(cell, judge(subject, cell))
+    for rows in decoded(subject, cell):
+        for line, text, entropy in rows.done:
+            scores.check(line.number, line.problem, text, entropy)
+        for name, values in rows.numbers.items():
             scores.add(name, values)
-    return {**scores.numbers(), **observer.read()}
+    return {**scores.numbers(), **note(subject, cell)}
 
 
-def chat_scores(subject: Subject, cell: Cell) -> Plain:
-    """Numbers of a cell whose problems are asked in chat; those that look at the canvas are left out."""
-    task, model = load_task(cell.task), subject.text
-    every = lines(cell)
-    job = completions(model, [task.chat(line.problem) for line in every], CHAT_LENGTH)
-    recipe = settle(replace(cell.recipe, block=None), model)  # that of canvases is no matter for texts
-    scores = CellScores(cell, lambda problem, text: (task.check_chat(problem, text),) * 2)
+def judge(subject: Subject, cell: Cell) -> Judge:
+    if cell.task in BENCHMARKS:
+        return judge_question(subject.benchmark(cell.task))
+    return judge_canvas(cell.task) if subject.is_zoo else judge_chat(cell.task)
+
+
+def note(subject: Subject, cell: Cell) -> Plain:
+    if subject.is_zoo:
+        return {}
+    return {"note": "a canvas behind the question" if cell.task in CANVASES else "asked in chat, answered freely"}
+
+
+class Decoded(NamedTuple):
+    """Rows that were decoded together: of each its text and H̃, and numbers by name."""
+
+    done: list[tuple[CellRow, str, float]]
+    numbers: dict[str, Tensor]
+
+
+def decoded(subject: Subject, cell: Cell, observe: Observer | None = None) -> Iterator[Decoded]:
+    """All rows of a cell. A model of the zoo fills canvases; others do so in case studies, and else reply in chat."""
+    if subject.is_zoo:
+        return canvases(subject, cell, observe)
+    return (posed_canvases if cell.task in CANVASES else replies)(subject, cell, observe)
+
+
+def canvases(subject: Subject, cell: Cell, observe: Observer | None) -> Iterator[Decoded]:
+    model, alphabet = subject.zoo
+    for batch in batches(cell, subject.device):
+        rows = [alphabet.encode(line.problem.canvas) for line in batch]
+        canvas, seeds = Canvas.infill(rows, alphabet.mask_id), [line.seed for line in batch]
+        result = decode(model, canvas, **cell.recipe.plain(), seeds=seeds, observe=observe, trace=False)
+        texts = [alphabet.decode(tokens) for tokens in result.tokens.tolist()]
+        done = list(zip(batch, texts, result.cumulative_entropy.tolist(), strict=True))
+        order = order_numbers(cell.task, result.revealed, parts_of(cell.task, rows[0], alphabet.mask_id))
+        yield Decoded(done, {**{cost: getattr(result, cost) for cost in COSTS}, **order})
+
+
+def posed_canvases(subject: Subject, cell: Cell, observe: Observer | None) -> Iterator[Decoded]:
+    """Canvases of a case study, each behind its question and in one block, or in those of a block-causal model."""
+    model, every = subject.text, lines(cell)
+    posed = [pose(model, cell.task, problem) for problem in cell.load_problems()]
+    job = Job([line.problem.canvas for line in every], [posed[line.number].row for line in every])
+    recipe = settle(cell.recipe, model, stop_at_eos=False, whole=True)
     seeds = [line.seed for line in every]
-    for at, reply in decode_job(model, job, recipe, seeds=seeds, batch_size=CHAT_BATCH):
-        line = every[at]
-        scores.check(line.number, line.turn, line.problem, reply.text, reply.cumulative_entropy)
-        for name in COSTS:
-            scores.add(name, torch.tensor([getattr(reply, name)]))
-    return {**scores.numbers(), "note": "asked in chat; what looks at columns of the canvas is left out"}
+    for at, filled in decode_job(model, job, recipe, (), seeds, CHAT_BATCH, observe):
+        asked = posed[every[at].number]
+        order = order_numbers(cell.task, asked.revealed(filled.revealed), asked.parts)
+        yield decoded_row(every[at], asked.read(filled.tokens, model.tokenizer), filled, order)
+
+
+def replies(subject: Subject, cell: Cell, observe: Observer | None) -> Iterator[Decoded]:
+    """Free replies to the questions of a task of the zoo, or of a benchmark."""
+    model, stops = subject.text, tuple[str, ...]()
+    if cell.task in BENCHMARKS:
+        benchmark = subject.benchmark(cell.task)
+        every = lines(cell, benchmark.problems(cell.problems))
+        job, stops = benchmark.job(model, [line.problem for line in every])
+    else:
+        every, task = lines(cell), load_task(cell.task)
+        job = completions(model, [task.chat(line.problem) for line in every], CHAT_LENGTH)
+    recipe = settle(replace(cell.recipe, block=None), model)  # that of canvases is no matter for texts
+    seeds = [line.seed for line in every]
+    for at, reply in decode_job(model, job, recipe, stops, seeds, CHAT_BATCH, observe):
+        yield decoded_row(every[at], reply.text, reply)
+
+
+def decoded_row(line: CellRow, text: str, made: Generation, order: Mapping[str, Tensor] | None = None) -> Decoded:
+    """A row that was decoded by itself."""
+    costs = {name: torch.tensor([getattr(made, name)]) for name in COSTS}
+    return Decoded([(line, text, made.cumulative_entropy)], {**costs, **(order or {})})
+
+
+def lines(cell: Cell, problems: Sequence[Problem] | None = None) -> list[CellRow]:
+    """Every problem from every seed, as often as it is to be drawn; a row's own seed depends on all of these.
+
+    problems  unset: those that the cell draws from the zoo
+    """
+    problems = cell.load_problems() if problems is None else problems
+    count = len(problems)
+    seeds = [own for seed in cell.seeds for own in row_seeds(seed, count * cell.draws)]
+    return [CellRow(i % count, i // count, problems[i % count], own) for i, own in enumerate(seeds)]
 
 
 def trace(subject: Subject, cell: Cell) -> Plain:

@@ -1,74 +1,78 @@
-"""The demo as a study: a few samplers on a few dozen problems, small enough to be decoded while one watches."""
+"""The demo as a study: quality and diversity of a few samplers, small enough to be decoded while one watches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from infogain.report.numbers import percent
-from infogain.report.plots import Axes, Figure, bars_across, colour, line, tidy
+from infogain.report.numbers import grouped, percent
+from infogain.report.plots import Figure, bars_across, colour, figure_legend, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import SHOWN, Columns, Study, accuracy_bars, leaders, said_of
-from infogain.studies.cell import CellResult, Point, by, pick
+from infogain.studies.abstract_study import SHOWN, Columns, Study
+from infogain.studies.cell import Cell, CellResult, Point, by
+from infogain.studies.diversity import ALONE
+from infogain.studies.frontier import FEW, draw_frontier
 from infogain.studies.independent import interval
-from infogain.studies.methods import GREEDY, TAU, method_points
+from infogain.studies.methods import method_recipe
 
-# Tokens a step. At K = 1 greedy orders solve every Sudoku and nine of ten countdowns: too little to tell apart.
-K = {"oneway": 1, "sudoku": 2, "countdown": 2}  # tokens a step
-LABELS = ("ar", "entropy", "confidence (top-1)", "confidence (drawn)", "lookum", "info-gain")
+K = {"oneway": 1, "sudoku": 2}  # tokens a step
+DRAWS_OF_A_PROMPT = 4
 BEST: dict[str, Callable[[list[float]], float]] = {
-    "accuracy %": max,
-    "H̃": min,
-    "forwards": min,
+    "right %": max,
+    "different right %": max,
     "token-forwards": min,
     "seconds": min,
 }
 SHOW: Columns = {
     **SHOWN,
-    "accuracy %": lambda row: f"{percent(row['accuracy'])} {interval(row, 'accuracy').bounds(digits=0, scale=100)}",
-    "H̃": lambda row: f"{row['entropy']:.2f}",
+    "right %": lambda row: f"{percent(row['accuracy'])} {interval(row, 'accuracy').bounds(digits=0, scale=100)}",
+    "different right %": lambda row: percent(row["distinct"]),
 }
 
 
 class DemoStudy(Study):
     name = "demo"
-    title = "Six samplers on the same problems"
-    source = "The shape of Table 2, with very few problems"
-    claim = "With as many steps, Info-Gain is right more often than greedy orders, at lower H̃."
-    figure_size = (12.0, 4.2)
+    title = "Quality and diversity of six samplers"
+    source = "The shape of the study `frontier`, with very few draws"
+    claim = "The paper reports how often a sampler is right, and not how many different right answers it finds."
+    figure_size = (13.0, 4.2)
 
     def __init__(self, count: int) -> None:
-        self.count = count  # problems of each task
+        self.count = count  # draws of each task
 
     @property
     def size(self) -> str:
-        return f"{self.count} problems of each task"
+        return f"{self.count} draws of each task"
 
     def points(self, size: str) -> list[Point]:  # noqa: ARG002  # there is one size: the count
-        found = [method_points(LABELS, [task], [k], [TAU], self.count, 1, keep=("path",)) for task, k in K.items()]
-        return [point for points in found for point in points]
+        return [
+            Point({"task": task, "K": k, "sampler": label}, self.cell(task, label, k))
+            for task, k in K.items()
+            for label in FEW
+        ]
+
+    def cell(self, task: str, label: str, k: int) -> Cell:
+        """One batch of a task with a single canvas; of another as many prompts as there are draws for."""
+        draws = self.count if task in ALONE else min(DRAWS_OF_A_PROMPT, self.count)
+        return Cell(task, method_recipe(label, task, k), self.count // draws, kind="diversity", draws=draws)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         return [table(own) for own in by(rows, "task").values()]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        left, *panels = figure.subplots(1, 1 + len(K), width_ratios=[2, *[1] * len(K)])
-        first = next(iter(K))
-        for row in pick(rows, task=first):
-            if "path" in row.numbers:
-                left.plot(*zip(*row["path"], strict=True), **line(row["sampler"]))
-        title = f"what it costs: {setting(first)}"
-        tidy(left, xlabel="tokens written", ylabel=r"mean cumulative entropy $\tilde{H}$ (nats)", title=title)
-        left.set_xlim(left=0)
-        left.xaxis.get_major_locator().set_params(integer=True)
-        left.set_ylim(bottom=0)
-        left.legend(frameon=False, loc="lower right", handlelength=3.5, fontsize="small")
-        figure.get_layout_engine().set(wspace=0.04)  # type: ignore[union-attr,call-arg]  # constrained
-        for axes, task in zip(panels, K, strict=True):
-            draw_accuracy(axes, pick(rows, task=task), setting(task), named=axes is panels[0])
+        *panels, cost = figure.subplots(1, 1 + len(K), width_ratios=[*[1.3] * len(K), 1])
+        for axes, (task, own) in zip(panels, by(rows, "task").items(), strict=True):
+            draw_frontier(axes, own)
+            tidy(axes, title=setting(task), xlabel="right, % of draws")
+        panels[0].set_ylabel("right and different, % of draws")
+        first = by(rows, "task")[next(iter(K))]
+        labels = [row["sampler"] for row in first]
+        bars_across(cost, labels, [row["token_forwards"] for row in first], color=[colour(label) for label in labels])
+        tidy(cost, xlabel="columns run for one text", title=f"what it cost: {setting(next(iter(K)))}")
+        figure_legend(figure, panels[0], len(FEW))
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = [sentence(own) for own in by(rows, "task").values()]
-        return [*said, f"{self.count} problems of a task prove little: where intervals overlap, nothing is decided."]
+        return [*said, f"{self.count} draws of a task prove little: where intervals overlap, nothing is decided."]
 
 
 def setting(task: str) -> str:
@@ -91,21 +95,12 @@ def best(cells: Sequence[str], column: int, name: str) -> list[tuple[int, int]]:
 
 
 def sentence(rows: list[CellResult]) -> str:
-    named = {row["sampler"]: row for row in rows}
-    gain, orders = named["info-gain"], [named[label] for label in GREEDY if label in named]
-    greedy = max(orders, key=lambda row: row["accuracy"])
-    alike = ", ".join(row["sampler"] for row in orders if row["accuracy"] == greedy["accuracy"])
-    return (
-        f"{setting(gain['task'])}: Info-Gain is right in {said_of(gain)}, the best greedy order ({alike}) "
-        f"in {said_of(greedy)}, AR in {said_of(named['ar'])}. {leaders(rows, 'sampler')}."
-    )
-
-
-def draw_accuracy(axes: Axes, rows: list[CellResult], title: str, named: bool) -> None:
-    labels = [row["sampler"] for row in rows]
-    colours = [colour(label) for label in labels]
-    bars_across(axes, labels, [100 * row["accuracy"] for row in rows], accuracy_bars(rows), color=colours)
-    if not named:
-        axes.set_yticklabels([])
-    tidy(axes, xlim=(0, 103), xticks=(0, 50, 100), xlabel="accuracy %, 95 % interval", title=title)
-    axes.grid(axis="y", alpha=0)
+    """Who is right most often, and who finds the most different right answers."""
+    parts = []
+    for name, words in (("accuracy", "right most often"), ("distinct", "most different right answers")):
+        top = max(row[name] for row in rows)
+        who = [row for row in rows if row[name] == top]
+        names = " and ".join(row["sampler"] for row in who)
+        cost = grouped(max(row["token_forwards"] for row in who))
+        parts.append(f"{words}: {names} with {percent(top)} % of draws, at {cost} columns a text")
+    return f"{setting(rows[0]['task'])}. {'; '.join(parts)}."

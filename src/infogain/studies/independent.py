@@ -28,7 +28,7 @@ from infogain.evals.intervals import (
 )
 from infogain.evals.means import mean
 from infogain.options import Plain
-from infogain.studies.cell import Cell, CellResult, problems_of
+from infogain.studies.cell import BENCHMARKS, Cell, CellResult, problems_of
 
 Units = Sequence[Sequence[int]]  # numbers of the problems in each
 
@@ -42,6 +42,8 @@ def units(*cells: Cell) -> Units:
 
 @lru_cache(maxsize=64)
 def _by_canvas(task: str, problems: int, split: str) -> Units:
+    if task in BENCHMARKS:  # no question is there twice
+        return [[number] for number in range(problems)]
     found: dict[str, list[int]] = {}
     for number, problem in enumerate(problems_of(task, problems, split)):
         found.setdefault(problem.canvas, []).append(number)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from infogain.report.numbers import number, percent
-from infogain.report.plots import Figure, bars_across, colour, tidy
+from infogain.evals.intervals import Interval
+from infogain.report.numbers import percent
+from infogain.report.plots import Figure, bars_across, colour, error_bars, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import (
     SHOWN,
@@ -11,22 +12,24 @@ from infogain.studies.abstract_study import (
     Columns,
     Study,
     accuracy_bars,
-    all_above_zero,
+    beats,
     leaders,
-    points,
     said_of,
     tabulate,
 )
 from infogain.studies.cell import CellResult, Point, by, pick
-from infogain.studies.independent import interval, paired, saved_entropy
+from infogain.studies.extras import show_order
+from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import METHODS, TAU, VARIANTS, method_points, of_size
 
+ORDERS = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin")  # greedy ones, which Table 1 compares
 NAMED = ("entropy", "confidence (drawn)", "margin", "ar", "info-gain")
+CEILING = 0.98  # above it a task tells samplers apart no more
 COLUMNS: Columns = {
     "sampler": lambda row: row["sampler"],
     **{name: SHOWN[name] for name in ("accuracy %", "sound %", "H̃", "forwards")},
-    "verdict written at": lambda row: number(row.numbers.get("verdict_at"), 2),
-    "verdict last %": lambda row: percent(row.numbers.get("verdict_last")),
+    "verdict written at": lambda row: show_order(row, "verdict_at", 2, 1),
+    "verdict last %": lambda row: show_order(row, "verdict_last"),
 }
 
 
@@ -59,40 +62,54 @@ class JudgementStudy(Study):
         colours = [colour(label) for label in labels]
         bars_across(left, labels, [100 * row["accuracy"] for row in shown], accuracy_bars(shown), color=colours)
         tidy(left, xlabel="right verdicts, % (95 % interval)", title=f"accuracy (K = {k})")
-        known = [row for row in shown if "verdict_at" in row.numbers]
-        at = labels if len(known) == len(shown) else []
-        bars_across(right, at, [row["verdict_at"] for row in known], color=colours)
+        places = [interval(row, "verdict_at") for row in shown]
+        spread = [[per_cent / 100 for per_cent in side] for side in error_bars(places)]
+        bars_across(right, labels, [at.value for at in places], spread, color=colours)
         tidy(right, xlim=(0, 1), xlabel="0: in the first step, 1: in the last")
-        right.set_title("when the verdict is written (mean)")
+        right.set_title("when the verdict is written (mean, 95 % interval)")
         right.tick_params(labelleft=False)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
         named = {row["sampler"]: row for row in pick(rows, K=1)}
-        greedy = [named[x] for x in ("entropy", "confidence (top-1)", "confidence (drawn)", "margin") if x in named]
-        if "ar" not in named or not greedy:
-            return []
+        greedy = [named[label] for label in ORDERS if label in named]
+        early = [decides_early(row) for row in greedy]
+        if "ar" not in named:
+            return early
         ar = named["ar"]
-        leads = {row["sampler"]: paired(ar, row) for row in greedy}
-        saved = {row["sampler"]: saved_entropy(interval(row, "entropy"), interval(ar, "entropy")) for row in greedy}
-        best, least = (named[min(group, key=lambda label: group[label].value)] for group in (leads, saved))
-        right = f"{percent(ar['accuracy'])} % against at most {percent(best['accuracy'])} % ({best['sampler']})"
-        cost = f"H̃ {ar['entropy']:.2f} against at least {least['entropy']:.2f} ({least['sampler']})"
-        return [
-            Check(
-                "Left to right is more accurate than greedy orders",
-                all_above_zero(leads.values()),
-                f"{right}, {points(leads[best['sampler']])}",
-            ),
-            Check(
-                "Left to right has lower H̃ than greedy orders",
-                all_above_zero(saved.values()),
-                f"{cost}, {saved[least['sampler']].show(2)} less",
-            ),
-        ]
+        right = [beats(f"Left to right is more accurate than {row['sampler']}", ar, row) for row in greedy]
+        return [*right, *(costs_less(ar, row) for row in greedy), *early]
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for k, own in sorted(by(rows, "K").items()):
             parts = [f"{row['sampler']} {said_of(row)}" for row in own if row["sampler"] in NAMED]
             said.append(f"K = {k}: {', '.join(parts)}. {leaders(own, 'sampler')}.")
+            places = [f"{row['sampler']} {row['verdict_at']:.2f}" for row in own if row["sampler"] in NAMED]
+            said.append(f"K = {k}, where the verdict is written, from 0 (first step) to 1 (last): {', '.join(places)}.")
+            said.append(f"K = {k}: {ceiling(own)}")
         return said
+
+
+def costs_less(ar: CellResult, row: CellResult) -> Check:
+    """The claim that left to right has the lower H̃."""
+    saved = saved_entropy(interval(row, "entropy"), interval(ar, "entropy"))
+    evidence = f"H̃ {ar['entropy']:.2f} against {row['entropy']:.2f}, {saved.show(2)} less"
+    return Check(f"Left to right has lower H̃ than {row['sampler']}", saved.above(), evidence)
+
+
+def decides_early(row: CellResult) -> Check:
+    """The claim that most decodes write the verdict before the last of the reasoning."""
+    last = interval(row, "verdict_last")
+    early = Interval(1 - last.value, 1 - last.high, 1 - last.low).rounded(3)
+    evidence = f"in {early.show(scale=100)} % of decodes; mean place of the verdict {row['verdict_at']:.2f}"
+    claim = f"{row['sampler'].capitalize()} writes the verdict before the reasoning is done"
+    return Check(claim, early.above(0.5), evidence)
+
+
+def ceiling(rows: list[CellResult]) -> str:
+    """A sentence on whether the task still tells samplers apart: none of them is near the most there is."""
+    level, best = f"{percent(CEILING).removesuffix('.0')} %", max(rows, key=lambda row: float(row["accuracy"]))
+    above = [f"{row['sampler']} ({percent(row['accuracy'])} %)" for row in rows if round(row["accuracy"], 3) > CEILING]
+    if above:
+        return f"Above {level}: {', '.join(above)}."
+    return f"No sampler compared is above {level}; the best is {best['sampler']} with {percent(best['accuracy'])} %."

@@ -16,8 +16,9 @@ SIZES = ("small", "medium", "full")
 SEEDS = (0, 1, 2, 3, 4)
 TAU = 0.7  # the paper's token temperature for reasoning
 BUDGET = 8  # candidates, hypotheses or copies: what every method that looks ahead may spend
-PC_LAMBDA = {"sudoku": 0.0, "countdown": 0.5}  # its authors'; .25 elsewhere
+PC_LAMBDA = {"sudoku": 0.0, "sudoku6": 0.0, "countdown": 0.5, "countdown4": 0.5}  # its authors'; .25 elsewhere
 
+PRESET = "info-gain:validated"  # chosen on validation problems, see preset.py
 METHODS: dict[str, Plain] = {
     "uniform": {"name": "uniform"},
     "ar": {"name": "ar"},
@@ -37,10 +38,22 @@ METHODS: dict[str, Plain] = {
     "info-gain (φ top-1)": {"name": "info-gain", "phi": "top1"},
     "info-gain-beam": {"name": "info-gain-beam", "width": 2, "n": BUDGET // 2},
 }
-VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α
+VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α, and whose random numbers draw tokens
     "info-gain (α ½)": {"name": "info-gain", "gain_power": 0.5},
     "info-gain (α 0)": {"name": "info-gain", "gain_power": 0.0},
+    "info-gain (shared)": {"name": "info-gain", "draws": "shared"},
+    "info-gain (fixed)": {"name": "info-gain", "draws": "fixed"},
+    "info-gain (α 0, shared)": {"name": "info-gain", "gain_power": 0.0, "draws": "shared"},
+    "lookum (shared)": {"name": "lookum", "draws": "shared"},
+    PRESET: {"name": PRESET},
 }
+LOOKS_AHEAD = (
+    "lookum",
+    "info-gain",
+    "info-gain (φ top-1)",
+    "info-gain-beam",
+    *VARIANTS,
+)  # draw positions without τ too
 GREEDY = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin", "klass", "pc")  # Table 6, column 4
 # With τ_token = 0 the drawn token is the likeliest, so these are one sampler.
 TWINS = {
@@ -61,13 +74,18 @@ def recipe(sampler: Plain, k: int, tau_token: float = TAU, tau_pos: float | None
     return Recipe(table, TokensPerStep(k))  # type: ignore[arg-type]  # Recipe parses tables
 
 
-def method_cell(label: str, task: str, k: int, tau: float, problems: int, seeds: Sequence[int], **rest: Any) -> Cell:
-    """A named method on a task. Where nothing is random one seed tells all."""
+def method_recipe(label: str, task: str, k: int, tau: float = TAU) -> Recipe:
+    """A named method, with the settings that its authors have for a task."""
     name = TWINS.get(label, label) if tau == 0 else label
     table = {**METHODS, **VARIANTS}[name]
     if name == "pc":
         table = {**table, "lam": PC_LAMBDA.get(task, 0.25)}
-    asked = recipe(table, k, tau)
+    return recipe(table, k, tau)
+
+
+def method_cell(label: str, task: str, k: int, tau: float, problems: int, seeds: Sequence[int], **rest: Any) -> Cell:
+    """A named method on a task. Where nothing is random one seed tells all."""
+    asked = method_recipe(label, task, k, tau)
     return Cell(task, asked, problems, tuple(seeds) if asked.sampler.traits.draws else (0,), **rest)
 
 

@@ -7,6 +7,7 @@ from infogain.report.plots import BLUE, ORANGE, Figure, line, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Check, Columns, Study, tabulate
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
+from infogain.studies.extras import show_order
 from infogain.studies.independent import interval, opening, openings, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 
@@ -16,8 +17,8 @@ METHODS = (
 )
 COLUMNS: Columns = {
     "sampler": lambda row: row["sampler"],
-    "factors begun first %": lambda row: percent(row.numbers.get("factors_begun")),
-    "factors finished first %": lambda row: percent(row.numbers.get("factors_finished")),
+    "factors begun first %": lambda row: show_order(row, "factors_begun"),
+    "factors finished first %": lambda row: show_order(row, "factors_finished"),
     **{name: SHOWN[name] for name in ("accuracy %", "H̃", "forwards")},
 }
 CURVES = ("ar", "entropy", "confidence (drawn)", "lookum", "info-gain", "info-gain (α 0)")
@@ -45,7 +46,7 @@ class OneWayStudy(Study):
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
-        ones = [row for row in pick(rows, K=1) if "factors_begun" in row.numbers]
+        ones = pick(rows, K=1)
         for i, (name, words, colour) in enumerate(
             (("factors_begun", "begun first", BLUE), ("factors_finished", "finished first", ORANGE))
         ):
@@ -65,7 +66,7 @@ class OneWayStudy(Study):
         side_legend(right)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        named = {row["sampler"]: row for row in pick(rows, K=1) if "factors_begun" in row.numbers}
+        named = {row["sampler"]: row for row in pick(rows, K=1)}
         if not {"entropy", "info-gain"} <= set(named):
             return []
         greedy, gain = named["entropy"], named["info-gain"]
@@ -80,7 +81,7 @@ class OneWayStudy(Study):
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for row in pick(rows, K=1):
-            if row["sampler"] in ("entropy", "info-gain", "info-gain (α 0)") and "factors_begun" in row.numbers:
+            if row["sampler"] in ("entropy", "info-gain", "info-gain (α 0)"):
                 begun, done = (percent(row[name]) for name in ("factors_begun", "factors_finished"))
                 said.append(
                     f"{row['sampler']} begins with a factor in {begun} % and finishes the factors first in {done} % of "

@@ -64,6 +64,8 @@ class OverheadStudy(Study):
 
     def follow(self, size: str, rows: list[CellResult]) -> list[Point]:  # noqa: ARG002  # what came first has its size
         """Info-Gain at the bypass rate that was found, on shapes with random weights."""
+        if pick(rows, part=AT_RATE):  # it followed already
+            return []
         found = []
         for row in pick(rows, part=OFF):
             rate = bypass_rate(rows, row["K"])

@@ -18,7 +18,19 @@ from infogain.studies import trace_pair
 FILE = "report.html"
 # The case studies come first, then the main table, then the rest.
 ORDER = (
-    *("oneway", "judgement", "samplers", "preset", "trajectories", "correlation", "beam", "temperature", "utility"),
+    *(
+        "frontier",
+        "oneway",
+        "judgement",
+        "samplers",
+        "preset",
+        "draws",
+        "trajectories",
+        "correlation",
+        "beam",
+        "temperature",
+        "utility",
+    ),
     *("threshold", "candidates", "gain", "memory", "overhead"),
 )
 VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
 
 import torch
 
@@ -48,13 +49,16 @@ def run_study(
     workers: int = 1,
     deadline: float | None = None,
 ) -> list[CellResult]:
-    """Decode the missing cells of a study, then those that follow from them; returns all rows there are."""
-    first = study.points(size)
-    do(missing(first, subject, store), subject, store, report, workers, deadline)
-    rows = finished(first, subject, store)
-    then = study.follow(size, rows) if len(rows) == len(first) else []
-    do(missing(then, subject, store), subject, store, report, workers, deadline)
-    return rows + finished(then, subject, store)
+    """Decode the missing cells of a study, then those that follow from them, and so on; returns all rows there are."""
+    points, rows = study.points_for(size, subject), list[CellResult]()
+    while len(rows) < len(points):
+        do(missing(points, subject, store), subject, store, report, workers, deadline)
+        rows = finished(points, subject, store)
+        if len(rows) == len(points):
+            points = points + study.follow(size, rows)
+        else:  # the time is up
+            break
+    return rows
 
 
 def do(
@@ -83,7 +87,7 @@ def in_processes(todo: Todo, subject: Subject, workers: int, deadline: float | N
     """Decode cells in several processes: the loop is bound by the host, so they share a GPU well."""
     queue = iter(todo.items())
     context = multiprocessing.get_context("spawn")
-    start = (subject.name, str(subject.device))
+    start = (subject.name, str(subject.device), subject.data)
     workers = max(1, min(workers, len(todo)))  # a pool starts all of them
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=start) as pool:
         running: dict[Future[Plain], str] = {}
@@ -99,11 +103,11 @@ def in_processes(todo: Todo, subject: Subject, workers: int, deadline: float | N
                 yield running.pop(future), future.result()
 
 
-def _start(name: str, device: str) -> None:
+def _start(name: str, device: str, data: Path | None) -> None:
     global _subject
     torch.set_num_threads(1)  # the processes are the parallel part
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all of them: they end without a traceback each
-    _subject = Subject(name, device)
+    _subject = Subject(name, device, data)
     prepare(_subject.device)
 
 

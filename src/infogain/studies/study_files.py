@@ -40,7 +40,7 @@ def describe(study: Study, rows: list[CellResult], size: str, subject: Subject) 
         "claim": study.claim,
         "size": size,
         "points": len(rows),
-        "expected": len(study.points(size)) + len(study.follow(size, rows) if rows else []),
+        "expected": expected(study, size, subject, rows),
         "model": subject.described,
         "versions": versions(),
         "provenance": provenances(rows),
@@ -52,6 +52,12 @@ def describe(study: Study, rows: list[CellResult], size: str, subject: Subject) 
         "tables": [_table(table) for table in study.tables(rows)] if rows else [],
         "rows": [_unsigned(row.plain()) for row in rows],
     }
+
+
+def expected(study: Study, size: str, subject: Subject, rows: list[CellResult]) -> int:
+    """How many rows a study will have, as far as those that are finished tell."""
+    first = len(study.points_for(size, subject))
+    return len(rows) + len(study.follow(size, rows)) if len(rows) >= first else first
 
 
 def _table(table: Table) -> Plain:

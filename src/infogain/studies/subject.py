@@ -12,21 +12,38 @@ from infogain.bench import Bench
 from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
 from infogain.load import as_device, find_checkpoint, load
 from infogain.options import Plain
+from infogain.studies.benchmark import Benchmark
 from infogain.text.alphabet import FILE as ALPHABET_FILE
 from infogain.text.alphabet import Alphabet
 from infogain.text.text_model import TextModel
 
 
 class Subject:
-    """A model that cells are decoded with."""
+    """A model that cells are decoded with.
 
-    def __init__(self, name: str | Path, device: str | torch.device | None = None) -> None:
+    data  a folder or file with the benchmarks that cells may ask of it; unset: the hub
+    """
+
+    def __init__(
+        self, name: str | Path, device: str | torch.device | None = None, data: str | Path | None = None
+    ) -> None:
         self.name, self.folder, self.device = str(name), find_checkpoint(name), as_device(device)
+        self.data = None if data is None else Path(data)
+        self._benchmarks: dict[str, Benchmark] = {}
 
     @property
     def is_zoo(self) -> bool:
-        """Whether it is written in the zoo's alphabet and decodes canvases; other models are asked in chat."""
+        """Whether it is written in the zoo's alphabet and decodes the zoo's canvases; other models are asked in chat.
+
+        The case studies are canvases for those too, see posed.py.
+        """
         return (self.folder / ALPHABET_FILE).is_file()
+
+    def benchmark(self, name: str) -> Benchmark:
+        """A benchmark that this model is asked; its items are read once."""
+        if name not in self._benchmarks:
+            self._benchmarks[name] = Benchmark(name, self.data)
+        return self._benchmarks[name]
 
     @cached_property
     def fingerprint(self) -> str:

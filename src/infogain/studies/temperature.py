@@ -1,34 +1,60 @@
-"""Cumulative entropy over position and token temperature."""
+"""Sensitivity to position and token temperature: cumulative entropy over a grid of both, and how far it rises."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from infogain.evals.intervals import Interval, apart
+from infogain.options import fields
 from infogain.report.plots import MEAN_ENTROPY, Figure, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import Check, Study, all_above_zero, listing
+from infogain.samplers import SAMPLERS
+from infogain.studies.abstract_study import Check, Study, accuracy, all_above_zero, entropy, listing
 from infogain.studies.cell import FIGURE, Cell, CellResult, Point, by, pick
-from infogain.studies.independent import interval, saved_entropy
+from infogain.studies.independent import interval, paired, saved_entropy
 from infogain.studies.methods import METHODS, of_size, recipe
 
-LABELS = ("entropy", "confidence (top-1)", "margin", "lookum", "info-gain")
+LABELS = ("uniform", "confidence (top-1)", "entropy", "margin", "klass", "pc", "lookum", "info-gain")  # as in Table 6
+GAIN = "info-gain"
 TAU_POS = (0.0, 0.1, 0.4, 0.7, 1.0)
 TAU_TOKEN = (0.0, 0.4, 0.7, 1.0)
 K = 1
+PANELS = 4  # of the figure, in a line
+
+
+class Sensitivity(NamedTuple):
+    """A sampler at the coldest and the hottest corner of the grid, and the most it changes from the coldest on.
+
+    The interval of a change is that of the setting where it is largest, as if no other had been looked at.
+    """
+
+    cold: CellResult
+    hot: CellResult
+    rise: Interval  # of H̃
+    fall: Interval  # of the share of right answers
+
+    @property
+    def claimed(self) -> str:
+        """The paper's word for it."""
+        return self.cold.cell.recipe.sampler.sensitivity
 
 
 class TemperatureStudy(Study):
-    """Fig. 5: H̃ over τ_pos and τ_token."""
+    """Fig. 5, and the column of Table 6 that the paper fills with words: H̃ over τ_pos and τ_token."""
 
     name = "temperature"
     title = "Sensitivity to temperature"
-    source = "Fig. 5"
+    source = "Fig. 5, Table 6"
     claim = (
-        "Info-Gain's H̃ stays low over all position and token temperatures; greedy baselines rise steeply with either."
+        "Info-Gain's H̃ stays low over all position and token temperatures; greedy baselines rise steeply with either. "
+        "Table 6 calls Info-Gain's sensitivity low, that of PC-Sampler and LookUM moderate, all others' high."
     )
-    figure_size = (13.0, 3.6)
+    figure_size = (13.0, 6.6)
 
     def points(self, size: str) -> list[Point]:
         problems = of_size(size, 1, 4, 100)
-        labels = of_size(size, ("entropy", "info-gain"), ("entropy", "info-gain"), LABELS)
+        labels = of_size(size, ("entropy", GAIN), ("entropy", GAIN), LABELS)
         positions, tokens, k = of_size(
             size, ((0.0, 1.0), (0.7,), 8), ((0.0, 0.4, 1.0), (0.0, 0.7), 2), (TAU_POS, TAU_TOKEN, K)
         )
@@ -37,48 +63,152 @@ class TemperatureStudy(Study):
             for pos in positions
             for token in tokens
             for label in labels
-            for cell in [Cell("arithmetic", recipe(METHODS[label], k, token, pos), problems, (0,), FIGURE)]
+            for cell in [temperature_cell(label, k, token, pos, problems)]
         ]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [listing("The 100 arithmetic problems", rows, ["H̃", "accuracy %"])]
+        return [measured_table(rows), listing("The 100 arithmetic problems", rows, ["H̃", "accuracy %"])]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         labels = list(by(rows, "sampler"))
-        positions, tokens = (sorted({row[name] for row in rows}) for name in ("τ_pos", "τ_token"))
+        positions, tokens = grid(rows)
         top, low = (edge(row["entropy"] for row in rows) for edge in (max, min))
-        panels = figure.subplots(1, len(labels), sharey=True, squeeze=False)[0]
-        for axes, label in zip(panels, labels, strict=True):
+        wide = min(PANELS, len(labels))
+        panels = figure.subplots(-(-len(labels) // wide), wide, sharex=True, sharey=True, squeeze=False)
+        for axes in panels.flat[len(labels) :]:
+            axes.set_visible(False)
+        for axes, label in zip(panels.flat, labels, strict=False):
             table = [[value(rows, label, pos, token) for token in tokens] for pos in positions]
             image = axes.imshow(table, cmap="cividis_r", vmin=low, vmax=top, aspect="auto")
             for y, line in enumerate(table):
                 for x, h in enumerate(line):
-                    axes.text(
-                        x, y, f"{h:.2f}", ha="center", va="center", color="white" if h > (top + low) / 2 else "black"
-                    )
-            tidy(axes, title=label, xlabel="τ_token")
+                    shade = "white" if h > (top + low) / 2 else "black"
+                    axes.text(x, y, f"{h:.2f}", ha="center", va="center", color=shade)
+            tidy(axes, title=label)
             axes.grid(visible=False)
             axes.set_xticks(range(len(tokens)), [f"{t:g}" for t in tokens])
             axes.set_yticks(range(len(positions)), [f"{t:g}" for t in positions])
-        panels[0].set_ylabel("τ_pos", labelpad=10)
+        figure.supxlabel("τ_token")
+        figure.supylabel("τ_pos")
         figure.colorbar(image, ax=panels, label=MEAN_ENTROPY)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        top = {name: max(interval(row, "entropy") for row in own) for name, own in by(rows, "sampler").items()}
-        gain = top.pop("info-gain", None)
-        if not gain or not top:
+        found = sensitivities(rows)
+        if GAIN not in found or len(found) < 2:
             return []
-        saved = {label: saved_entropy(other, gain) for label, other in top.items()}
-        low = min(top, key=lambda label: top[label])
-        evidence = f"at most {gain.value:.2f}; best other {top[low].value:.2f} ({low}), {saved[low].show(2)} less"
-        return [Check("Info-Gain's H̃ rises least over the temperatures", all_above_zero(saved.values()), evidence)]
+        rises = {label: each.rise for label, each in found.items()}
+        falls = {label: each.fall for label, each in found.items()}
+        return [
+            stays_lowest(rows),
+            least_sensitive("Info-Gain is among the least sensitive: H̃", "rises", rises),
+            least_sensitive("Info-Gain is among the least sensitive: accuracy", "falls", falls, 1, 100),
+        ]
 
     def summary(self, rows: list[CellResult]) -> list[str]:
-        said = []
+        found = sensitivities(rows)
+        ranks = rank({label: each.rise.value for label, each in found.items()})
+        said = [
+            f"{label} ({each.claimed} in the paper): H̃ rises by {each.rise.show(2)}, accuracy falls by "
+            f"{each.fall.show(1, 100)} points at most; rank {ranks[label]} of {len(found)} by H̃."
+            for label, each in sorted(found.items(), key=lambda one: ranks[one[0]])
+        ]
         for label, own in by(rows, "sampler").items():
-            found = [row["entropy"] for row in own]
-            said.append(f"{label}: mean H̃ from {min(found):.2f} to {max(found):.2f} over the grid.")
+            costs = [row["entropy"] for row in own]
+            said.append(f"{label}: mean H̃ from {min(costs):.2f} to {max(costs):.2f} over the grid.")
         return said
+
+
+def temperature_cell(label: str, k: int, token: float, pos: float, problems: int) -> Cell:
+    """A sampler at a setting; one that draws positions whatever the temperature has no τ_pos, so its cells coincide."""
+    table = METHODS[label]
+    own = pos if "tau_pos" in fields(SAMPLERS[table["name"]]) else None
+    return Cell("arithmetic", recipe(table, k, token, own), problems, (0,), FIGURE)
+
+
+def grid(rows: list[CellResult]) -> tuple[list[float], list[float]]:
+    """The temperatures of positions and of tokens, the coldest first."""
+    positions, tokens = (sorted({row[name] for row in rows}) for name in ("τ_pos", "τ_token"))
+    return positions, tokens
+
+
+def sensitivities(rows: list[CellResult]) -> dict[str, Sensitivity]:
+    """How far each sampler changes; none where a corner of its grid is missing, or there is one setting only."""
+    found = {label: sensitivity(rows, own) for label, own in by(rows, "sampler").items()}
+    return {label: each for label, each in found.items() if each}
+
+
+def sensitivity(rows: list[CellResult], own: list[CellResult]) -> Sensitivity | None:
+    positions, tokens = grid(rows)
+    corners = [pick(own, τ_pos=positions[at], τ_token=tokens[at]) for at in (0, -1)]
+    if not all(corners):
+        return None
+    cold, hot = (corner[0] for corner in corners)
+    hotter = [row for row in own if row.cell != cold.cell]
+    if not hotter:
+        return None
+    costliest = max(hotter, key=lambda row: float(row["entropy"]))
+    worst = min(hotter, key=lambda row: float(row["accuracy"]))
+    rise = saved_entropy(interval(costliest, "entropy"), interval(cold, "entropy"))
+    return Sensitivity(cold, hot, rise, paired(cold, worst))
+
+
+def measured_table(rows: list[CellResult]) -> Table:
+    """Table 6, its column of temperature sensitivity: the paper's word and what was measured, the least first."""
+    found = sensitivities(rows)
+    rises = rank({label: each.rise.value for label, each in found.items()})
+    falls = rank({label: each.fall.value for label, each in found.items()})
+    lines = [
+        [
+            *(label, each.claimed, entropy(each.cold), entropy(each.hot), each.rise.show(2), str(rises[label])),
+            *(accuracy(each.cold), accuracy(each.hot), each.fall.show(1, 100), str(falls[label])),
+        ]
+        for label, each in sorted(found.items(), key=lambda one: (rises[one[0]], falls[one[0]]))
+    ]
+    changes = [
+        f"{what}: {column}"
+        for what, change in (("H̃", "rise"), ("accuracy %", "fall"))
+        for column in ("coldest", "hottest", f"largest {change}", "rank")
+    ]
+    positions, tokens = grid(rows)
+    corners = [f"τ_pos {positions[at]:g} and τ_token {tokens[at]:g}" for at in (0, -1)]
+    title = (
+        f"Table 6: temperature sensitivity, measured. Coldest is {corners[0]}, hottest {corners[1]}; rise and fall are "
+        "from the coldest to the setting where they are largest; rank 1 is least"
+    )
+    return Table(["sampler", "paper: sensitivity", *changes], lines, 2, title)
+
+
+def rank(values: Mapping[str, float]) -> dict[str, int]:
+    """The place of each by its value, the least first; equal values share one."""
+    return {label: 1 + sum(other < value for other in values.values()) for label, value in values.items()}
+
+
+def stays_lowest(rows: list[CellResult]) -> Check:
+    """The claim that Info-Gain's H̃ is low wherever it is highest."""
+    top = {name: max(interval(row, "entropy") for row in own) for name, own in by(rows, "sampler").items()}
+    gain = top.pop(GAIN)
+    saved = {label: saved_entropy(other, gain) for label, other in top.items()}
+    holds, rival = all_above_zero(saved.values()), nearest(saved)
+    evidence = f"at most {gain.value:.2f}; {rival} {top[rival].value:.2f}, {saved[rival].show(2)} less"
+    return Check("Info-Gain's H̃ stays lowest over the temperatures", holds, evidence)
+
+
+def nearest(leads: Mapping[str, Interval]) -> str:
+    """The rival with the smallest lead over it, among those that decide whether all leads are positive."""
+    holds = all_above_zero(leads.values())
+    return min((label for label in leads if leads[label].above() is holds), key=lambda label: leads[label].value)
+
+
+def least_sensitive(
+    claim: str, verb: str, changes: Mapping[str, Interval], digits: int = 2, scale: float = 1.0
+) -> Check:
+    """The claim that no other sampler changes less than Info-Gain; open where intervals do not tell them apart."""
+    gain, rounding = changes[GAIN], digits if scale == 1 else digits + 2
+    less = {label: apart(other, gain).rounded(rounding) for label, other in changes.items() if label != GAIN}
+    holds, rival = all_above_zero(less.values()), nearest(less)
+    own, other = (f"{scale * each.value:.{digits}f}" for each in (gain, changes[rival]))
+    evidence = f"{verb} by {own} at most; {rival} by {other}, {less[rival].show(digits, scale, signed=True)} less"
+    return Check(claim, holds, evidence)
 
 
 def value(rows: list[CellResult], label: str, pos: float, token: float) -> float:

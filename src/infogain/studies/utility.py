@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from infogain.report.numbers import grouped, percent
 from infogain.report.plots import Axes, Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import Check, Columns, Study, tabulate
+from infogain.studies.abstract_study import SHOWN, Check, Columns, Study, tabulate
 from infogain.studies.cell import Cell, CellResult, Point, pick
-from infogain.studies.cell_observer import LEVELS
+from infogain.studies.cell_observer import LEVELS, NEAR
 from infogain.studies.methods import TAU, of_size, recipe
+from infogain.studies.subject import Subject
 from infogain.zoo.tasks import TASKS
 
 DECODES, PROPOSITION = "decodes", "proposition"
+BENCHMARK, TOYS = "gsm8k", ("toy:one-way", "toy:judgement")
 TAKEN: Columns = {
     "task": lambda row: row["problems"],
     "γ": lambda row: f"{row['γ']:g}",
+    "accuracy %": SHOWN["accuracy %"],
     "actions": lambda row: grouped(row["scores"]["count"]),
     "5th percentile": lambda row: f"{row['scores']['quantiles'][5]:.2e}",
     "median": lambda row: f"{row['scores']['quantiles'][50]:.2e}",
@@ -31,7 +36,7 @@ PROVED: Columns = {
 
 
 class UtilityStudy(Study):
-    """Fig. 6: the distribution of J."""
+    """Fig. 6: the distribution of J, of a checkpoint outside the zoo on GSM8K, as in the paper."""
 
     name = "utility"
     title = "The distribution of J, and Proposition 1"
@@ -43,21 +48,19 @@ class UtilityStudy(Study):
     figure_size = (11.0, 4.4)
 
     def points(self, size: str) -> list[Point]:
-        problems, states = of_size(size, (2, 2), (40, 20), (500, 100))
+        problems, states = counts(size)
         tasks = of_size(size, ["sudoku"], ["countdown", "judgement"], list(TASKS))
-        gammas = of_size(size, (0.8,), (0.8, 1.0), (0.8, 1.0))
-        found = [
-            Point({"part": DECODES, "problems": task, "γ": gamma}, Cell(task, asked, problems, keep=("scores",)))
-            for task in tasks
-            for gamma in gammas
-            for asked in [recipe({"name": "info-gain", "gamma": gamma}, 1, TAU)]
-        ]
-        plain = recipe({"name": "info-gain"}, 1, 1.0)
-        return found + [
-            Point({"part": PROPOSITION, "problems": task}, Cell(task, plain, states, kind="proposition"))
-            for task in [*tasks, "toy:one-way", "toy:judgement"]
-            if task != "arithmetic"  # 64 columns of 55 tokens each: dear, and no other matter
-        ]
+        looked_at = [task for task in tasks if task != "arithmetic"]  # 64 columns of 55 tokens: dear, no other matter
+        return decode_points(size, tasks, problems) + proposition_points(looked_at, states)
+
+    def points_for(self, size: str, subject: Subject) -> list[Point]:
+        """The zoo's tasks for its models, GSM8K for others."""
+        if subject.is_zoo:
+            return self.points(size)
+        problems, states = counts(size)
+        benchmark = subject.benchmark(BENCHMARK)
+        found = decode_points(size, [BENCHMARK], min(problems, len(benchmark.items)), benchmark.fingerprint)
+        return found + proposition_points([], states)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         proved = "Proposition 1: mean J of one position, over its tokens (K = 1, τ_token = 1)"
@@ -82,7 +85,7 @@ class UtilityStudy(Study):
         found = []
         for row in decodes(rows, γ=0.8):
             x = row["scores"]["quantiles"][5]
-            found.append(Check(f"5th percentile of J at −5e-4 or above: {row['problems']}", x >= -5e-4, f"{x:.1e}"))
+            found.append(Check(f"5th percentile of J at −5e-4 or above: {row['problems']}", x >= NEAR, f"{x:.1e}"))
         for row in propositions(rows):
             evidence = f"largest {row['largest']:.5f}; above 0 in {percent(row['above_zero'])} %"
             found.append(Check(f"Proposition 1: {row['problems']}", row["above_zero"] == 0, evidence))
@@ -101,14 +104,36 @@ class UtilityStudy(Study):
         ]
 
 
+def counts(size: str) -> tuple[int, int]:
+    """Problems to decode, and states whose positions are looked at."""
+    return of_size(size, (2, 2), (40, 20), (500, 100))
+
+
+def decode_points(size: str, tasks: Sequence[str], problems: int, data: str = "") -> list[Point]:
+    """Cells whose actions' J is kept."""
+    return [
+        Point({"part": DECODES, "problems": task, "γ": gamma}, Cell(task, asked, problems, keep=("scores",), data=data))
+        for task in tasks
+        for gamma in of_size(size, (0.8,), (0.8, 1.0), (0.8, 1.0))
+        for asked in [recipe({"name": "info-gain", "gamma": gamma}, 1, TAU)]
+    ]
+
+
+def proposition_points(tasks: Sequence[str], states: int) -> list[Point]:
+    """Cells that count Proposition 1 out, on a model's tasks and on exact toys."""
+    plain = recipe({"name": "info-gain"}, 1, 1.0)
+    return [
+        Point({"part": PROPOSITION, "problems": task}, Cell(task, plain, states, kind="proposition"))
+        for task in [*tasks, *TOYS]
+    ]
+
+
 def decodes(rows: list[CellResult], **labels: float) -> list[CellResult]:
-    """The decodes whose scores were stored; a model asked in chat has none."""
-    return [row for row in pick(rows, part=DECODES, **labels) if "scores" in row.numbers]
+    return pick(rows, part=DECODES, **labels)
 
 
 def propositions(rows: list[CellResult]) -> list[CellResult]:
-    """The positions over whose tokens J was averaged; a model asked in chat has none."""
-    return [row for row in pick(rows, part=PROPOSITION) if "largest" in row.numbers]
+    return pick(rows, part=PROPOSITION)
 
 
 def draw_quantiles(axes: Axes, named: dict[str, list[float]]) -> None:

@@ -23,8 +23,8 @@ def page(name: str, card: dict[str, Any]) -> str:
 
 A masked diffusion model of {card["parameters"]:,} parameters ({settings["layers"]} layers of width {settings["width"]}), one character per token, trained on texts that a program draws. Load it with `infogain.load("zoo:{name}")`.
 
-- **Data**: {settings["pool"]:,} texts of each task, of the training split; {"; ".join(f"`{task}`: {about}" for task, about in card["data"].items())}.
-- **Numbers** it has seen, and it knows no others: {"; ".join(f"`{task}`: {load_task(task).numbers}" for task in card["data"])}.
+- **Data**: {settings["pool"]:,} texts of the training split for each of `{settings["tasks"]}`, in these shares; {"; ".join(f"`{task}`: {_taught(task, about)}" for task, about in card["data"].items())}.
+- **Numbers** it has seen, and it knows no others: {"; ".join(f"`{task}`: {load_task(task).numbers}" for task in card["data"])}. A Sudoku is posed with such givens, and was learnt with any number of them.
 - **Training**: {card["steps"]:,} steps, {card["tokens"]:,} tokens, {card["seconds"]:,.0f} seconds on one {card["device"]}; settings in `{CARD_FILE}`.
 - **Validation loss**, nats per column: {", ".join(f"{task} {loss:.3f}" for task, loss in card["validation_loss"].items())}.
 - **Use**: to see and to test decoding methods. It knows its tasks and nothing else.
@@ -37,6 +37,11 @@ Validation problems, τ_token .7, one seed, {card["validation_scores"][0]["probl
 
 K is the number of tokens written in a step. *Right* counts right answers, *in right steps* those whose every worked step is right too. H̃ is the sum of the entropies of a text's tokens, each when it was written, in nats.
 """
+
+
+def _taught(name: str, about: str) -> str:
+    teacher = load_task(name).taught_by
+    return f"{about}, learnt from the texts of `{teacher}`" if teacher else about
 
 
 def _row(score: dict[str, Any]) -> str:

@@ -52,7 +52,8 @@ def draw(order: Order) -> tuple[list[str], list[str]]:
     """Solutions and canvases of one chunk."""
     name, split, seed, chunk, count = order
     rng = Random(f"{name} {split} pool {seed} {chunk}")
-    problems = [load_task(name).sample(rng, split) for _ in range(count)]
+    task = load_task(name)
+    problems = [task.sample(rng, split, posed=False) for _ in range(count)]
     return [problem.solution for problem in problems], [problem.canvas for problem in problems]
 
 

@@ -19,11 +19,11 @@ from infogain.zoo.tasks import Problem, Task
 
 BATCH = 250  # problems decoded together
 
-# What a model card reports, on validation problems: greedy orders and Info-Gain at the paper's settings.
+# What a model card reports, on validation problems: greedy orders alone, for they say how hard a task is.
 CARD = tuple(
     Recipe(SAMPLERS.make(name, tau_token=0.7), TokensPerStep(k))
     for k in (1, 2)
-    for name in ("ar", "entropy", "confidence", "info-gain")
+    for name in ("ar", "entropy", "confidence", "margin")
 )
 
 
@@ -44,7 +44,7 @@ class TaskScore:
 
     def line(self) -> str:
         return (
-            f"{self.task:<11} {self.sampler:<11} K={self.k}  right {self.accuracy:6.1%}  sound {self.sound:6.1%}  "
+            f"{self.task:<12} {self.sampler:<11} K={self.k}  right {self.accuracy:6.1%}  sound {self.sound:6.1%}  "
             f"H̃ {self.entropy:6.2f}  forwards {self.forwards:5.1f}  {self.seconds:5.1f} s"
         )
 

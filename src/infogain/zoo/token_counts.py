@@ -14,15 +14,17 @@ from infogain.samplers.frequencies import FILE, count_frequencies, write_frequen
 from infogain.text.alphabet import Alphabet
 from infogain.zoo.card import CARD_FILE
 from infogain.zoo.pool import fill
+from infogain.zoo.trainer import TrainingSettings
 
-TEXTS = 2000  # of each task; counts of some fifty characters need no more
+TEXTS = 4000  # of the task with the largest share; counts of some fifty characters need no more
 
 
 def count_texts(folder: Path, texts: int = TEXTS) -> Counter[int]:
-    settings = json.loads((folder / CARD_FILE).read_text())["settings"]
-    batches: list[str] = settings["tasks"].split(",")  # a task that is named twice was trained on twice as often
-    pools = fill(list(dict.fromkeys(batches)), "train", texts, settings["seed"])
-    return count_frequencies(pools[name].tokens.flatten().tolist() for name in batches)
+    settings = TrainingSettings(**json.loads((folder / CARD_FILE).read_text())["settings"])
+    most = max(settings.shares.values())
+    pools = fill(list(settings.shares), "train", texts, settings.seed)
+    drawn = [pools[name].tokens[: round(texts * share / most)] for name, share in settings.shares.items()]
+    return count_frequencies(tokens.flatten().tolist() for tokens in drawn)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         trainer.restore(out / STATE)
         print(f"going on at step {trainer.step}", flush=True)
     losses = train(trainer, held_out, out)
-    save_model(out, trainer.averaged, max(load_task(name).width for name in settings.names))
+    save_model(out, trainer.averaged, max(task.width for task in settings.known))
     scores = validate(out, device, settings, options.problems)
     write_card(out, trainer, losses, scores)
 
@@ -71,7 +71,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def draw_pools(settings: TrainingSettings, split: str, count: int, workers: int) -> dict[str, Pool]:
     began = time.perf_counter()
-    pools = fill(settings.names, split, count, settings.seed, workers)
+    pools = fill(list(settings.shares), split, count, settings.seed, workers)
     seconds = time.perf_counter() - began
     total = count * len(pools)
     print(f"{total:,} {split} texts in {seconds:.1f} s, {total / seconds:,.0f}/s", flush=True)
@@ -109,7 +109,7 @@ class Report:
 
     def begin(self) -> None:
         self.since, self.first = time.perf_counter(), self.trainer.step
-        self.sum = torch.zeros(len(self.trainer.settings.batches), device=self.trainer.device)
+        self.sum = torch.zeros(len(self.trainer.settings.shares), device=self.trainer.device)
 
     def step(self, losses: torch.Tensor) -> None:
         self.sum += losses
@@ -120,7 +120,7 @@ class Report:
         mean = (self.sum / steps).tolist()
         if not all(map(math.isfinite, mean)):
             raise NumericsError(f"the loss must be a number; by step {trainer.step} it is {mean}. Lower --rate.")
-        each = "  ".join(f"{name} {loss:.3f}" for name, loss in zip(trainer.settings.batches, mean, strict=True))
+        each = "  ".join(f"{name} {loss:.3f}" for name, loss in zip(trainer.settings.shares, mean, strict=True))
         speed = steps * tokens_per_step(trainer) / seconds / 1e3
         left = trainer.seconds * (1 / trainer.progress - 1)
         done = f"step {trainer.step} ({trainer.progress:.1%})"
@@ -137,14 +137,15 @@ class Report:
 
 
 def tokens_per_step(trainer: Trainer) -> int:
-    return trainer.settings.rows * sum(load_task(name).width for name in trainer.settings.batches)
+    settings = trainer.settings
+    return sum(settings.rows_of(name) * load_task(name).width for name in settings.shares)
 
 
 def validate(out: Path, device: torch.device, settings: TrainingSettings, count: int) -> list[TaskScore]:
     """The card's samplers on validation problems, with the weights as they were saved."""
     model, alphabet = load_zoo_model(out, device)
     scores = []
-    for task in map(load_task, settings.names):
+    for task in settings.known:
         problems = task.problems(count, "validation")
         for recipe in CARD:
             scores.append(score(model, alphabet, task, problems, recipe))
@@ -156,7 +157,7 @@ def write_card(out: Path, trainer: Trainer, losses: dict[str, float], scores: li
     settings = trainer.settings
     on_cuda = trainer.device.type == "cuda"
     card: dict[str, Any] = {
-        "data": {name: load_task(name).about for name in settings.names},
+        "data": {task.name: task.about for task in settings.known},
         "settings": dataclasses.asdict(settings),
         "parameters": settings.spec.parameters,
         "steps": trainer.step,

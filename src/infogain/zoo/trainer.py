@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from infogain.models.families.spec import Spec
 from infogain.zoo.characters import ALPHABET
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.pool import BATCH, Pool
-from infogain.zoo.tasks import TASKS, load_task
+from infogain.zoo.tasks import TASKS, Task, load_task
 
 Loss = Callable[[Transformer, Tensor, Tensor], Tensor]
 
+LEARNT = [name for name, task in TASKS.items() if task.taught_by is None]  # from texts of their own
 VALIDATION_STEP = 0  # the masks of a validation are always the same
 RESUME_MAY_CHANGE = ("steps", "minutes")
 
@@ -32,12 +34,14 @@ def setting(default: Any, help: str) -> Any:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    tasks: str = setting(",".join(TASKS), "what to learn, names with commas between; a name twice has twice the rows")
+    tasks: str = setting(
+        ",".join(LEARNT), "what to learn, and the share of each, such as oneway:2,sudoku:0.5,countdown"
+    )
     layers: int = setting(8, "of the transformer")
     width: int = setting(256, "of its activations")
     heads: int = setting(8, "of its attention")
     intermediate: int = setting(688, "width inside its SwiGLU")
-    rows: int = setting(512, "texts of each task in a step")
+    rows: int = setting(512, "texts of a task in a step, times its share")
     steps: int = setting(6000, "at most")
     minutes: float = setting(0.0, "end the schedule after this long if the steps take longer; 0: no limit")
     rate: float = setting(1e-3, "highest learning rate")
@@ -51,15 +55,21 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         if self.width % (2 * self.heads):
             raise InputError(f"width must be a multiple of twice the heads; got {self.width} and {self.heads} heads.")
+        _ = self.shares  # a mistake there is told now
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """The share of each task in a step, by which its rows and its loss are multiplied."""
+        return read_shares(self.tasks)
+
+    def rows_of(self, name: str) -> int:
+        """The texts of a task in a step, at least one."""
+        return max(1, round(self.shares[name] * self.rows))
 
     @property
-    def batches(self) -> list[str]:
-        """The task of each batch of a step."""
-        return [load_task(name).name for name in self.tasks.split(",")]
-
-    @property
-    def names(self) -> list[str]:
-        return list(dict.fromkeys(self.batches))
+    def known(self) -> list[Task]:
+        """The tasks that a trained model knows: those it learns, and those that their texts teach besides."""
+        return [task for task in TASKS.values() if (task.taught_by or task.name) in self.shares]
 
     @property
     def spec(self) -> Spec:
@@ -78,6 +88,29 @@ class TrainingSettings:
             eos_ids=(ALPHABET.eos_id,),
             rope_in_float32=True,
         )
+
+
+def read_shares(tasks: str) -> dict[str, float]:
+    """Names of tasks with commas between, each with its share behind a colon; without one it is 1."""
+    shares: dict[str, float] = {}
+    for part in tasks.split(","):
+        name, colon, written = part.partition(":")
+        if (teacher := load_task(name).taught_by) is not None:
+            raise InputError(f"{name} has no texts of its own; those of {teacher} teach it. Learn {teacher} instead.")
+        if name in shares:
+            raise InputError(f"a task is named once, with its share; got {name} twice. Write {name}:2.")
+        shares[name] = read_share(name, written) if colon else 1.0
+    return shares
+
+
+def read_share(name: str, written: str) -> float:
+    try:
+        share = float(written)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < math.inf:
+        raise InputError(f"a share must be a number above 0; got {written!r} for {name}. Write {name}:0.5.")
+    return share
 
 
 class Trainer:
@@ -105,13 +138,13 @@ class Trainer:
         return self.settings.rate * rising * (1 + math.cos(math.pi * self.progress)) / 2
 
     def train_step(self) -> Tensor:
-        """Update the weights once from all batches; returns the loss of each. [batches]"""
-        losses = []
-        for number, name in enumerate(self.settings.batches):
+        """Update the weights once from a batch of each task; returns the loss of each. [tasks]"""
+        losses, shares = [], self.settings.shares
+        for number, (name, share) in enumerate(shares.items()):
             seed = noise.fork(torch.tensor(self.settings.seed), BATCH, torch.tensor(number))
-            tokens, holes = self.pools[name].pick(self.settings.rows, seed, self.step)
+            tokens, holes = self.pools[name].pick(self.settings.rows_of(name), seed, self.step)
             loss = self._run(self.loss, self.transformer, tokens, choose_masks(holes, seed, self.step))
-            (loss / len(self.settings.batches)).backward()  # type: ignore[no-untyped-call]
+            (loss * (share / sum(shares.values()))).backward()  # type: ignore[no-untyped-call]
             losses.append(loss.detach())
         torch.nn.utils.clip_grad_norm_(self.transformer.parameters(), self.settings.clip)
         for group in self.optimiser.param_groups:

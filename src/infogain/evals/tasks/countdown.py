@@ -12,7 +12,7 @@ from random import Random
 
 from infogain.evals.source import Record
 from infogain.evals.task import EvalTask, Item, ItemScore, Shot
-from infogain.zoo.tasks.countdown import combine, last_steps, reaches
+from infogain.zoo.tasks.countdown import last_steps, reaches, solve
 
 DRAWN = 1000  # problems, where no file is given
 EXAMPLES = 16
@@ -85,10 +85,5 @@ def draw(count: int, problems: int, purpose: str) -> list[Shot]:
 def _attempt(rng: Random, count: int) -> Shot | None:
     """Join two of the numbers at random until one is left; it must be a target."""
     numbers = [rng.randint(1, LARGEST) for _ in range(count)]
-    left, steps = list(numbers), []
-    while len(left) > 1:
-        rng.shuffle(left)
-        step, value = combine(rng, left.pop(), left.pop())
-        left.append(value)
-        steps.append(step)
-    return Shot(",".join(map(str, [*numbers, left[0]])), ",".join(steps)) if left[0] in TARGETS else None
+    steps, (*_, target) = solve(rng, numbers)
+    return Shot(",".join(map(str, [*numbers, target])), ",".join(steps)) if target in TARGETS else None

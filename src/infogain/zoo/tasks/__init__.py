@@ -4,11 +4,23 @@ from infogain.errors import UnknownName
 from infogain.zoo.tasks.arithmetic import Arithmetic, figure_set
 from infogain.zoo.tasks.countdown import Countdown
 from infogain.zoo.tasks.judgement import Judgement
-from infogain.zoo.tasks.oneway import OneWay
+from infogain.zoo.tasks.oneway import OneWay, OneWayGiven
 from infogain.zoo.tasks.problem import SPLITS, Problem, Task
-from infogain.zoo.tasks.sudoku import Sudoku
+from infogain.zoo.tasks.sudoku import DIGITS, Sudoku
 
-TASKS: dict[str, Task] = {task.name: task for task in (OneWay(), Judgement(), Sudoku(), Countdown(), Arithmetic())}
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        OneWay(),
+        OneWayGiven(),
+        Judgement(),
+        Sudoku("sudoku", 4, DIGITS, givens=(2, 4)),
+        Sudoku("sudoku6", 6, DIGITS[:6]),
+        Countdown("countdown", 3, 34),
+        Countdown("countdown4", 4, 48),
+        Arithmetic(),
+    )
+}
 
 
 def load_task(name: str) -> Task:

@@ -1,4 +1,4 @@
-"""Arithmetic problems in words: `Atom has 3 bags of 12 pens, loses 5. left?`, worked steps, `answer 31`, 64 columns."""
+"""Arithmetic in words: `Atom has 34 pens, zac 3 times that, ida 50. total?`, worked steps, `answer 186`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from random import Random
 from infogain.zoo.characters import EOS, MASK
 from infogain.zoo.tasks.problem import Problem, Task
 
-PROMPT, ANSWER = 46, 64  # columns; the question is filled up with spaces
+PROMPT, ANSWER = 60, 64  # columns; the question is filled up with spaces
 NAMES = ("tom", "ann", "sam", "eva", "leo", "mia", "max", "zoe")
 THINGS = ("pens", "cups", "figs", "nuts", "caps", "pins", "keys", "eggs")
 FINAL = r"answer ([0-9]+)"
@@ -32,35 +32,37 @@ class Template:
 
 TEMPLATES = (
     Template(
-        "{who} has {0} bags of {1} {what}, loses {2}. left?",
-        ((2, 12), (2, 12), (1, 20)),
-        lambda a, b, c: [(a, "*", b), (a * b, "-", c)],
-    ),
-    Template(
-        "{who} has {0} {what}, buys {1}, gives {2}. left?",
-        ((5, 50), (5, 50), (2, 30)),
-        lambda a, b, c: [(a, "+", b), (a + b, "-", c)],
-    ),
-    Template(
-        "{1} kids share {0} {what}. {who} gets {2} more. has?",
-        ((4, 99), (2, 9), (1, 30)),
-        lambda a, b, c: [(a, "/", b), (a // b, "+", c)],
-    ),
-    Template(
-        "{0} boxes of {1} {what} and {2} of {3} more. total?",
-        ((2, 9), (2, 12), (2, 9), (2, 12)),
-        lambda a, b, c, d: [(a, "*", b), (c, "*", d), (a * b, "+", c * d)],
+        "{who} has {0} bags of {1} {what}, buys {2} of {3}, loses {4}. left?",
+        ((10, 60), (2, 9), (10, 60), (2, 9), (10, 99)),
+        lambda a, b, c, d, e: [(a, "*", b), (c, "*", d), (a * b, "+", c * d), (a * b + c * d, "-", e)],
         free=2,
     ),
     Template(
-        "{who} buys {0} {what} at {1} each. change from {2}?",
-        ((2, 12), (2, 12), (50, 200)),
-        lambda a, b, c: [(a, "*", b), (c, "-", a * b)],
+        "{who} has {0} {what}, buys {1}, gives {2}, finds {3}. has?",
+        ((50, 400), (50, 400), (20, 300), (20, 300)),
+        lambda a, b, c, d: [(a, "+", b), (a + b, "-", c), (a + b - c, "+", d)],
     ),
     Template(
-        "{who} has {0} {what}, zac {1} times as many. total?",
-        ((2, 30), (2, 9)),
-        lambda a, b: [(a, "*", b), (a, "+", a * b)],
+        "{1} kids share {0} {what}. {who} gets {2} bags of {3} more. has?",
+        ((40, 400), (2, 9), (10, 60), (2, 9)),
+        lambda a, b, c, d: [(a, "/", b), (c, "*", d), (a // b, "+", c * d)],
+        free=2,
+    ),
+    Template(
+        "{who} buys {0} {what} at {1} and {2} at {3}. change from {4}?",
+        ((10, 60), (2, 9), (10, 60), (2, 9), (200, 999)),
+        lambda a, b, c, d, e: [(a, "*", b), (c, "*", d), (a * b, "+", c * d), (e, "-", a * b + c * d)],
+        free=2,
+    ),
+    Template(
+        "{who} has {0} {what}, zac {1} times that, ida {2}. total?",
+        ((10, 99), (2, 9), (20, 300)),
+        lambda a, b, c: [(a, "*", b), (a, "+", a * b), (a + a * b, "+", c)],
+    ),
+    Template(
+        "{0} boxes of {1} {what}, {2} rot, {3} kids share. each?",
+        ((10, 60), (2, 9), (10, 99), (2, 9)),
+        lambda a, b, c, d: [(a, "*", b), (a * b, "-", c), (a * b - c, "/", d)],
     ),
 )
 
@@ -69,8 +71,8 @@ class Arithmetic(Task):
     """The identity is the template and its numbers, whoever has whatever."""
 
     name = "arithmetic"
-    about = "solve a short word problem in worked steps"
-    numbers = "those of its six templates, from 1 to 200"
+    about = "solve a word problem in three or four worked steps"
+    numbers = "those of its six templates, from 2 to 999"
     tag = "A"
     width = PROMPT + ANSWER
 
@@ -128,7 +130,7 @@ def work(a: int | str, sign: str, b: int | str) -> str:
 def write(steps: list[Step], wordy: bool) -> str:
     """The steps in order, in one of two manners, and the answer."""
     worked = [f"{a}{sign}{b}={work(a, sign, b)}" for a, sign, b in steps]
-    line = f"first {', then '.join(worked)}, so " if wordy else f"{', '.join(worked)}, "
+    line = f"{'; '.join(worked)}; so " if wordy else f"{', '.join(worked)}, "
     return f"{line}answer {work(*steps[-1])}"
 
 

@@ -1,16 +1,20 @@
-"""Countdown with three numbers: `C3,7,4=25:3*7=21,21+4=25~~~~~~`, two worked steps that use each number once."""
+"""Countdown: `C3,71,14=29:3*14=42,71-42=29~~~~`, worked steps that use each of three or four numbers once."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from itertools import islice, permutations
 from random import Random
 
 from infogain.zoo.characters import EOS, MASK
 from infogain.zoo.tasks.problem import Problem, Task
 
-LARGEST = 25  # number
-SUBTOTALS, TARGETS = range(1, 100), range(10, 100)
+LARGEST = 99  # number
+SUBTOTALS, TARGETS = range(1, 1000), range(10, 100)
+FEW = 20  # answers to look at: equal ones, of equal numbers, are fewer
+WORDS = {2: "two", 3: "three", 4: "four"}
 NUMBER, SIGN = "(0|[1-9][0-9]*)", "([-+*/])"
 STEP = f"{NUMBER}{SIGN}{NUMBER}={NUMBER}"
 
@@ -34,39 +38,72 @@ Step = tuple[str, ...]  # a number, a sign, a number, the result
 
 
 class Countdown(Task):
-    """The identity is the numbers, whatever their order, and the target."""
+    """Each step combines any two numbers that are there, until the target is left.
 
-    name = "countdown"
-    about = "reach a target from three numbers"
-    numbers = f"three from 1 to {LARGEST}, the first result below {SUBTOTALS.stop}, targets from 10 to {TARGETS[-1]}"
+    The identity is the numbers, whatever their order, and the target.
+    """
+
     tag = "C"
-    width = 30
+    many = True
+
+    def __init__(self, name: str, count: int, width: int) -> None:
+        self.name, self.count, self.width = name, count, width
+        self.about = f"reach a target from {WORDS[count]} numbers"
+        results = f"results below {SUBTOTALS.stop}, targets from {TARGETS[0]} to {TARGETS[-1]}"
+        self.numbers = f"{WORDS[count]} from 1 to {LARGEST}, {results}"
 
     def draw(self, rng: Random) -> Problem:
         while True:
-            numbers = [rng.randint(1, LARGEST) for _ in range(3)]
-            first, subtotal = combine(rng, numbers[0], numbers[1])
-            second, target = combine(rng, subtotal, numbers[2])
-            if subtotal in SUBTOTALS and target in TARGETS:
+            numbers = [rng.randint(1, LARGEST) for _ in range(self.count)]
+            steps, results = solve(rng, numbers)
+            if results[-1] in TARGETS and all(result in SUBTOTALS for result in results):
                 break
-        rng.shuffle(numbers)
-        given = f"C{numbers[0]},{numbers[1]},{numbers[2]}={target}:"
-        identity = f"{sorted(numbers)} {target}"
-        return Problem(identity, given.ljust(self.width, MASK), f"{given}{first},{second}".ljust(self.width, EOS))
+        given = f"C{','.join(map(str, numbers))}={results[-1]}:"
+        identity = f"{sorted(numbers)} {results[-1]}"
+        solution = f"{given}{','.join(steps)}".ljust(self.width, EOS)
+        return Problem(identity, given.ljust(self.width, MASK), solution)
 
     def right(self, problem: Problem, text: str) -> bool:
-        steps = re.fullmatch(f"{STEP},{STEP}", problem.answer(text))
-        return steps is not None and reaches(*question(problem), [steps.groups()[:4], steps.groups()[4:]])
+        steps = [re.fullmatch(STEP, step) for step in problem.answer(text).split(",")]
+        found = [step.groups() for step in steps if step]
+        return len(found) == len(steps) == self.count - 1 and reaches(*question(problem), found)
+
+    def several(self, problem: Problem) -> bool:
+        return len(set(islice(answers(*question(problem)), FEW))) > 1
 
     def chat(self, problem: Problem) -> str:
         numbers, target = question(problem)
+        example = ",".join(["1+2=3", "3*4=12", "12-5=7"][: self.count - 1])
         return (
             f"Use each of the numbers {', '.join(map(str, numbers))} exactly once, with +, -, * and /, "
-            f"to make {target}. End with the two steps on one line, such as: 1+2=3,3*4=12"
+            f"to make {target}. End with the {WORDS[self.count - 1]} steps on one line, such as: {example}"
         )
 
     def check_chat(self, problem: Problem, reply: str) -> bool:
-        return reaches(*question(problem), last_steps(reply, 2))
+        return reaches(*question(problem), last_steps(reply, self.count - 1))
+
+
+def solve(rng: Random, numbers: list[int]) -> tuple[list[str], list[int]]:
+    """Steps that combine two numbers at a time, any two that are there, until one is left; and their results."""
+    there, steps, results = list(numbers), [], []
+    while len(there) > 1:
+        rng.shuffle(there)
+        step, value = combine(rng, there.pop(), there.pop())
+        there.append(value)
+        steps.append(step)
+        results.append(value)
+    return steps, results
+
+
+def answers(numbers: list[int], target: int) -> Iterator[str]:
+    """Every way to reach the target, some more than once: all pairs of numbers that are there, by all operations."""
+    if numbers == [target]:
+        yield ""
+    for i, j in permutations(range(len(numbers)), 2):
+        a, b, rest = numbers[i], numbers[j], [number for k, number in enumerate(numbers) if k not in (i, j)]
+        results = {"+": a + b, "*": a * b, "-": a - b, "/": a // b if b and a % b == 0 else -1}
+        for sign, value in ((sign, value) for sign, value in results.items() if value >= 0):
+            yield from (f"{a}{sign}{b}={value},{more}" for more in answers([*rest, value], target))
 
 
 def last_steps(text: str, count: int) -> list[Step]:

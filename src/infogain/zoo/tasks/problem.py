@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
-from typing import ClassVar
 
 from infogain.errors import InputError, UnknownName
 from infogain.zoo.characters import ALPHABET, EOS, MASK
@@ -35,15 +34,17 @@ class Problem:
 class Task(ABC):
     """A kind of problem that models of the zoo learn.
 
-    All canvases of a task have the same width; the first column is its tag.
+    All canvases of a task have the same width; the first column is its tag, which tasks of one kind share.
     """
 
-    name: ClassVar[str]
-    about: ClassVar[str]
-    numbers: ClassVar[str]  # those that are drawn: a model trained on the task knows no others
-    tag: ClassVar[str]
-    width: ClassVar[int]
-    unconditional: ClassVar[bool] = False  # there is one canvas only, so nothing can be held out
+    name: str
+    about: str
+    numbers: str  # those that are drawn: a model trained on the task knows no others
+    tag: str
+    width: int
+    unconditional: bool = False  # there is one canvas only, so nothing can be held out
+    many: bool = False  # problems have many right answers, so that how different they are counts too
+    taught_by: str | None = None  # the task whose texts teach this one, which has none of its own
 
     @abstractmethod
     def draw(self, rng: Random) -> Problem:
@@ -61,8 +62,16 @@ class Task(ABC):
     def check_chat(self, problem: Problem, reply: str) -> bool:
         """Is the answer found in this free text right?"""
 
+    def pose(self, problem: Problem, rng: Random) -> Problem:
+        """A problem as it is asked: as it was drawn, or with more columns given. Training takes it as it was drawn."""
+        return problem
+
+    def several(self, problem: Problem) -> bool:
+        """Has this problem more than one right answer?"""
+        return self.many
+
     def sound(self, problem: Problem, text: str) -> bool:
-        """Is the way to the answer right, too? The same as `right` where the answer is all there is."""
+        """Is the way to the answer right, too? Like `check` where the answer is all there is."""
         return self.check(problem, text)
 
     def check(self, problem: Problem, text: str) -> bool:
@@ -70,14 +79,14 @@ class Task(ABC):
         known = set(text) <= set(ALPHABET.characters)
         return known and fits(problem.canvas, text) and self.right(problem, text)
 
-    def sample(self, rng: Random, split: str) -> Problem:
-        """A problem of this split."""
+    def sample(self, rng: Random, split: str, posed: bool = True) -> Problem:
+        """A problem of this split, as it is asked, or as training takes it."""
         if split not in SPLITS:
             raise UnknownName("split", split, SPLITS)
         while True:
             problem = self.draw(rng)
             if self.unconditional or self.split(problem) == split:
-                return problem
+                return self.pose(problem, rng) if posed else problem
 
     def split(self, problem: Problem) -> str:
         return split_of(self.name, problem.identity)

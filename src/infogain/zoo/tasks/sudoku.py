@@ -1,88 +1,156 @@
-"""Sudoku 4×4 as infilling: `S1__4__2__1____3_`, sixteen cells row by row, 4 to 8 of them given."""
+"""Sudoku as infilling: `S7__2__9____7___`, cells row by row, some of them given; 4×4 and 6×6."""
 
 from __future__ import annotations
 
-import functools
-import itertools
 import re
+from dataclasses import replace
+from functools import cache
+from itertools import chain
 from random import Random
 
 from infogain.zoo.characters import MASK
-from infogain.zoo.tasks.problem import SPLITS, Problem, Task, split_of
+from infogain.zoo.tasks.problem import Problem, Task
 
-FEWEST, MOST = 4, 8  # givens
-NOWHERE = "none"
-ROWS = [range(4 * i, 4 * i + 4) for i in range(4)]
-COLUMNS = [range(i, 16, 4) for i in range(4)]
-BOXES = [(i, i + 1, i + 4, i + 5) for i in (0, 2, 8, 10)]
-UNITS = [tuple(unit) for unit in (*ROWS, *COLUMNS, *BOXES)]
+DIGITS = "123456789"
+BOX_ROWS = 2
 
 
 class Sudoku(Task):
-    """The split is by the complete grid, all 288 of them. A puzzle may have several solutions; any will do.
+    """Any complete grid that keeps the givens is right. The split is by the grid that a puzzle was cut from.
 
-    A puzzle that also fits a grid of a later split belongs nowhere. So no training puzzle can be solved
-    by a held-out grid, training never says that such a grid is wrong, and no canvas is in two splits.
+    `givens` says how few and how many cells are given, any of them; few givens leave many solutions, some of which are
+    grids of other splits. Unset, a puzzle has one solution, and none of its givens can be spared. A model learns from
+    complete grids, any of whose cells may be masked.
     """
 
-    name = "sudoku"
-    about = "fill a 4×4 Sudoku"
-    numbers = f"{FEWEST} to {MOST} givens of 16"
     tag = "S"
-    width = 17
+
+    def __init__(self, name: str, side: int, digits: str, givens: tuple[int, int] | None = None) -> None:
+        self.name, self.side, self.digits, self.givens = name, side, digits, givens
+        self.width = 1 + side * side
+        self.many = givens is not None
+        free = "" if len(digits) == side else f", in any {side} of the digits 1 to {len(digits)}"
+        some = f"{givens[0]} to {givens[1]} givens of {side * side}" if givens else "givens of which none can be spared"
+        self.about = f"fill a {side}×{side} Sudoku{free}"
+        self.numbers = f"{some}{free}"
 
     def draw(self, rng: Random) -> Problem:
-        grid = rng.choice(grids())
-        given = rng.sample(range(16), rng.randint(FEWEST, MOST))
-        canvas = "".join(digit if cell in given else MASK for cell, digit in enumerate(grid))
-        return Problem(grid, "S" + canvas, "S" + grid)
+        grid = random_grid(rng, self.side, self.digits)
+        return Problem(grid, "S" + MASK * len(grid), "S" + grid)
 
-    def split(self, problem: Problem) -> str:
-        own = super().split(problem)
-        return NOWHERE if solutions(problem.canvas[1:]) & grids_after(own) else own
+    def pose(self, problem: Problem, rng: Random) -> Problem:
+        grid = problem.solution[1:]
+        if self.givens is None:
+            return replace(problem, canvas="S" + least_givens(rng, grid, self.side))
+        given = rng.sample(range(len(grid)), rng.randint(*self.givens))
+        canvas = "".join(digit if cell in given else MASK for cell, digit in enumerate(grid))
+        return replace(problem, canvas="S" + canvas)
 
     def right(self, problem: Problem, text: str) -> bool:
-        return is_grid(text[1:])
+        return set(text[1:]) <= set(self.digits) and is_grid(text[1:], self.side)
 
     def chat(self, problem: Problem) -> str:
-        rows = "\n".join(problem.canvas[1 + 4 * i : 5 + 4 * i] for i in range(4))
+        side = self.side
+        rows = "\n".join(problem.canvas[1 + side * i : 1 + side * (i + 1)] for i in range(side))
+        wanted = f"the digits 1 to {side}" if len(self.digits) == side else f"the same {side} different digits"
         return (
-            "Solve this 4x4 Sudoku: each row, each column and each 2x2 box holds 1, 2, 3 and 4 once. "
-            f"{MASK} is an empty cell.\n{rows}\nEnd with the four rows, one per line."
+            f"Solve this {side}x{side} Sudoku: each row, each column and each box of {BOX_ROWS} rows and "
+            f"{side // BOX_ROWS} columns holds {wanted}, each once. {MASK} is an empty cell.\n{rows}\n"
+            f"End with the {side} rows, one per line."
         )
 
     def check_chat(self, problem: Problem, reply: str) -> bool:
-        rows = re.findall(r"^[\W]*([1-4])[ |,]*([1-4])[ |,]*([1-4])[ |,]*([1-4])\W*$", reply, flags=re.MULTILINE)
-        return self.check(problem, "S" + "".join(itertools.chain(*rows[-4:])))
+        cells = r"[ |,]*".join(rf"([1-{self.digits[-1]}])" for _ in range(self.side))
+        rows = re.findall(rf"^[\W]*{cells}\W*$", reply, flags=re.MULTILINE)
+        return self.check(problem, "S" + "".join(chain(*rows[-self.side :])))
 
 
-def is_grid(cells: str) -> bool:
-    return len(cells) == 16 and all({cells[i] for i in unit} == set("1234") for unit in UNITS)
+@cache
+def units_of(side: int) -> list[tuple[int, int, int]]:
+    """The row, column and box of each cell, numbered together; a box has two rows."""
+    wide = side // BOX_ROWS
+    return [
+        (row, side + column, 2 * side + row // BOX_ROWS * BOX_ROWS + column // wide)
+        for row in range(side)
+        for column in range(side)
+    ]
 
 
-@functools.cache
-def grids() -> list[str]:
-    """The 288 complete grids there are."""
-    rows = ["".join(row) for row in itertools.permutations("1234")]
-    bands = [a + b for a, b in itertools.product(rows, repeat=2) if len({*a[:2], *b[:2]}) == len({*a[2:], *b[2:]}) == 4]
-    return [top + bottom for top, bottom in itertools.product(bands, repeat=2) if is_grid(top + bottom)]
+@cache
+def units(side: int) -> list[list[int]]:
+    """The cells of each row, column and box."""
+    return [[cell for cell, mine in enumerate(units_of(side)) if unit in mine] for unit in range(3 * side)]
 
 
-@functools.cache
-def holders() -> dict[tuple[int, str], int]:
-    """Which grids have a digit in a cell, as one bit per grid."""
-    keys = itertools.product(range(16), "1234")
-    return {(cell, digit): sum(1 << i for i, g in enumerate(grids()) if g[cell] == digit) for cell, digit in keys}
+@cache
+def before(side: int) -> list[list[int]]:
+    """For each cell, those before it that share a row, column or box with it."""
+    all_units = units_of(side)
+    return [[i for i in range(cell) if not set(mine).isdisjoint(all_units[i])] for cell, mine in enumerate(all_units)]
 
 
-def solutions(cells: str) -> int:
-    """The grids that fit a puzzle, as bits."""
-    given = [(cell, digit) for cell, digit in enumerate(cells) if digit != MASK]
-    return functools.reduce(lambda bits, key: bits & holders()[key], given, (1 << len(grids())) - 1)
+def is_grid(cells: str, side: int = 4) -> bool:
+    """Is this a complete grid: one set of digits, each once in every row, column and box?"""
+    digits = set(cells)
+    whole = len(cells) == side * side and len(digits) == side
+    return whole and all({cells[i] for i in unit} == digits for unit in units(side))
 
 
-@functools.cache
-def grids_after(split: str) -> int:
-    """The grids of later splits, as bits."""
-    later = SPLITS[SPLITS.index(split) + 1 :]
-    return sum(1 << i for i, grid in enumerate(grids()) if split_of(Sudoku.name, grid) in later)
+def random_grid(rng: Random, side: int, digits: str) -> str:
+    """A complete grid in some of the digits, any one."""
+    names = rng.sample(digits, side)
+    cells: list[int] = []
+    complete(rng, side, cells)
+    return "".join(names[digit] for digit in cells)
+
+
+def complete(rng: Random, side: int, cells: list[int]) -> bool:
+    """Fill what is left of a grid cell by cell, digits in random order. False: no grid begins with these cells."""
+    if len(cells) == side * side:
+        return True
+    seen = {cells[i] for i in before(side)[len(cells)]}
+    for digit in rng.sample(range(side), side):
+        if digit not in seen:
+            cells.append(digit)
+            if complete(rng, side, cells):
+                return True
+            cells.pop()
+    return False
+
+
+def least_givens(rng: Random, grid: str, side: int) -> str:
+    """A puzzle that this grid alone solves, and many grids without any one of its givens: cells are taken in turn."""
+    names = sorted(set(grid))
+    cells: list[int | None] = [names.index(digit) for digit in grid]
+    for cell in rng.sample(range(len(cells)), len(cells)):
+        digit, cells[cell] = cells[cell], None
+        if solutions(cells, side, most=2) > 1:
+            cells[cell] = digit
+    return "".join(MASK if digit is None else names[digit] for digit in cells)
+
+
+def solutions(cells: list[int | None], side: int, most: int) -> int:
+    """How many grids fit a puzzle, counted up to `most`: the cell with the fewest digits left is tried first."""
+    taken = [0] * (3 * side)  # the digits of each row, column and box, as bits
+    for mine, digit in zip(units_of(side), cells, strict=True):
+        for unit in mine if digit is not None else ():
+            taken[unit] |= 1 << digit  # type: ignore[operator]  # it is a digit
+    return _count([mine for mine, digit in zip(units_of(side), cells, strict=True) if digit is None], taken, side, most)
+
+
+def _count(empty: list[tuple[int, int, int]], taken: list[int], side: int, most: int) -> int:
+    """Fillings of empty cells, each told by its row, column and box."""
+    if not empty:
+        return 1
+    left = [~(taken[a] | taken[b] | taken[c]) & ((1 << side) - 1) for a, b, c in empty]
+    at = min(range(len(empty)), key=lambda i: left[i].bit_count())
+    rest, found = empty[:at] + empty[at + 1 :], 0
+    for digit in (1 << d for d in range(side) if left[at] >> d & 1):
+        for unit in empty[at]:
+            taken[unit] |= digit
+        found += _count(rest, taken, side, most - found)
+        for unit in empty[at]:
+            taken[unit] ^= digit
+        if found >= most:
+            break
+    return found

@@ -1,0 +1,110 @@
+"""Counts different right answers: quality and diversity where each problem is decoded many times.
+
+A group is what was decoded many times: one prompt, or, of a task with a single canvas, one batch of draws. Its
+diversity is the number of different right texts among its draws, divided by the draws. It depends on how many draws
+there are, so their number stands beside it. Intervals are over groups, never over draws that are drawn again: that
+would make repetitions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from torch import Tensor
+
+from infogain.evals.intervals import Interval, mean_interval, share_interval, stored, wilson
+from infogain.evals.means import mean
+from infogain.options import Plain
+from infogain.recipe import Recipe
+from infogain.studies.cell import Cell, CellResult
+from infogain.studies.cell_scores import Judge
+from infogain.studies.methods import of_size
+from infogain.zoo.tasks import TASKS, Problem
+
+MANY = [name for name, task in TASKS.items() if task.many]  # tasks whose problems have more than one right answer
+ALONE = [name for name, task in TASKS.items() if task.unconditional]  # those with a single canvas
+
+
+def diversity_cell(task: str, recipe: Recipe, size: str, split: str = "test") -> Cell:
+    """A cell that measures diversity: batches of draws of a task with a single canvas, draws of prompts of others."""
+    batches: tuple[int, int] = of_size(size, (2, 2), (2, 30), (5, 300))
+    prompts: tuple[int, int] = of_size(size, (2, 2), (10, 6), (50, 32))
+    groups, draws = batches if task in ALONE else prompts
+    return Cell(task, recipe, groups, split=split, kind="diversity", draws=draws)
+
+
+class DiversityScores:
+    """The scores of one cell. Rows may come in any order; each names its group."""
+
+    def __init__(self, cell: Cell, judge: Judge) -> None:
+        self.cell, self.judge = cell, judge
+        self.right = [0] * cell.problems
+        self.texts: list[set[str]] = [set() for _ in range(cell.problems)]  # different right ones of each group
+        self.entropy = [0.0] * cell.problems
+        self.rows: dict[str, list[float]] = defaultdict(list)
+
+    def check(self, group: int, posed: Problem, text: str, entropy: float) -> None:
+        if self.judge(posed, text)[0]:
+            self.right[group] += 1
+            self.texts[group].add(text)
+        self.entropy[group] += entropy
+
+    def add(self, name: str, values: Tensor) -> None:
+        self.rows[name] += values.double().tolist()
+
+    def numbers(self) -> Plain:
+        different, draws = [len(texts) for texts in self.texts], self.cell.draws
+        right = self._right()
+        distinct = _share(mean_interval([count / draws for count in different]))
+        entropy = mean_interval([total / draws for total in self.entropy])
+        return {
+            "right_by_group": self.right,
+            "distinct_by_group": different,
+            "accuracy": right.value,
+            "accuracy_95": right.plain(),
+            "distinct": distinct.value,
+            "distinct_95": distinct.plain(),
+            "entropy": entropy.value,
+            "entropy_95": entropy.plain(),
+            **{name: mean(values) for name, values in self.rows.items()},
+        }
+
+    def _right(self) -> Interval:
+        """The share of right draws: of a single canvas each draw is on its own, else those of a prompt are alike."""
+        draws = self.cell.draws
+        if self.cell.task in ALONE:
+            return wilson(sum(self.right) / draws / len(self.right), draws * len(self.right))
+        return share_interval([count / draws for count in self.right], len(self.right) * draws)
+
+
+def _share(found: Interval) -> Interval:
+    """An interval of a share: within 0 and 1."""
+    return Interval(found.value, max(0.0, found.low), min(1.0, found.high))
+
+
+def distinct(row: CellResult) -> Interval:
+    """Different right answers per draw."""
+    return stored(row["distinct"], row["distinct_95"])
+
+
+def drawn(cell: Cell) -> str:
+    """How a cell was drawn, for a title: `5 batches of 300 draws`."""
+    what = "batches" if cell.task in ALONE else "prompts"
+    return f"{cell.problems} {what} of {cell.draws} draws"
+
+
+def more_distinct(one: CellResult, other: CellResult) -> Interval:
+    """How many more different right answers per draw one has than the other, group by group."""
+    pairs = zip(one["distinct_by_group"], other["distinct_by_group"], strict=True)
+    return mean_interval([(a - b) / one.cell.draws for a, b in pairs]).rounded(3)
+
+
+def on_frontier(rows: list[CellResult]) -> list[CellResult]:
+    """Those that none of the others beats: none has more right answers without fewer different ones, or the reverse."""
+    return [row for row in rows if not any(_beats(other, row) for other in rows)]
+
+
+def _beats(one: CellResult, other: CellResult) -> Any:
+    a, b = ((row["accuracy"], row["distinct"]) for row in (one, other))
+    return a != b and a[0] >= b[0] and a[1] >= b[1]

@@ -1,0 +1,108 @@
+"""Whose random numbers draw tokens, and how one of the candidates is taken: what both do to quality and diversity."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from infogain.options import Plain
+from infogain.report.numbers import grouped
+from infogain.report.plots import Figure, figure_legend, nth, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Columns, Study, accuracy, tabulate
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
+from infogain.studies.diversity import MANY, distinct, diversity_cell
+from infogain.studies.frontier import mean_of
+from infogain.studies.methods import METHODS, SEEDS, VARIANTS, of_size, recipe
+from infogain.zoo.tasks import TASKS
+
+BASES = ("info-gain", "info-gain (α 0)", "lookum")
+DRAWS, TAU_SELECT = ("fresh", "shared", "fixed"), (0.0, 0.1, 0.5)
+LEFT_OUT = ("arithmetic",)  # 64 columns of one right answer: dear, and no other matter
+COLUMNS: Columns = {
+    **{name: lambda row, name=name: str(row[name]) for name in ("sampler", "draws")},  # type: ignore[misc]
+    "τ_select": lambda row: f"{row['τ_select']:g}",
+    "right %": accuracy,
+    "different right %": lambda row: distinct(row).show(scale=100) if "distinct" in row.numbers else "–",
+    "token-forwards": lambda row: grouped(row["token_forwards"]),
+}
+
+
+class DrawsStudy(Study):
+    name = "draws"
+    title = "Random numbers of tokens, and the choice among candidates"
+    source = "beyond the paper (draws, tau_select)"
+    claim = "In the paper every candidate draws its own tokens, and the best one is taken."
+    figure_size = (13.0, 7.6)
+
+    def points(self, size: str) -> list[Point]:
+        settings = of_size(
+            size,
+            [("info-gain", draws, tau) for draws, tau in (("fresh", 0.0), ("shared", 0.1))],
+            list(product(BASES[:1], DRAWS, TAU_SELECT[:1])),
+            list(product(BASES, DRAWS, TAU_SELECT)),
+        )
+        tasks = of_size(size, ["sudoku"], ["oneway"], [name for name in TASKS if name not in LEFT_OUT])
+        return [
+            Point({"task": task, "K": k, "sampler": base, "draws": draws, "τ_select": tau}, cell)
+            for k in of_size(size, (2,), (1,), (1, 2))
+            for task in tasks
+            for base, draws, tau in settings
+            if task in MANY or base == BASES[0]  # where there is one right answer, one sampler will do
+            for cell in [setting_cell(task, base, {"draws": draws, "tau_select": tau}, k, size)]
+        ]
+
+    def tables(self, rows: list[CellResult]) -> list[Table]:
+        several = [row for row in rows if "distinct" in row.numbers]
+        found = [means(f"Mean of {', '.join(by(own, 'task'))}, K = {k}", own) for k, own in by(several, "K").items()]
+        return found + [
+            tabulate(f"{task}, K = {k}", own, COLUMNS, text_columns=2)
+            for k, same in by(rows, "K").items()
+            for task, own in by(same, "task").items()
+        ]
+
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
+        several = [row for row in rows if "distinct" in row.numbers]
+        lines, bases = list(by(several, "K").items()), list(by(several, "sampler"))
+        panels = figure.subplots(len(lines), len(bases), squeeze=False, sharex="row", sharey="row")
+        for line, (k, own) in zip(panels, lines, strict=True):
+            for axes, base in zip(line, bases, strict=True):
+                for i, (draws, same) in enumerate(by(pick(own, sampler=base), "draws").items()):
+                    at = [[100 * mean_of(each, name).value for each in by(same, "τ_select").values()] for name in NAMES]
+                    axes.plot(*at, **nth(i), label=draws)
+                tidy(axes, title=f"{base}, K = {k}", xlabel="right, % of draws")
+            line[0].set_ylabel("right and different, %")
+        figure_legend(figure, panels[0][0], 3)
+
+    def summary(self, rows: list[CellResult]) -> list[str]:
+        several, said = [row for row in rows if "distinct" in row.numbers], []
+        for (k, own_k), base in product(by(several, "K").items(), by(several, "sampler")):
+            parts = []
+            for draws, same in by(pick(own_k, sampler=base, τ_select=0.0), "draws").items():
+                right, different = (100 * mean_of(same, name).value for name in NAMES)
+                parts.append(f"{draws} {right:.1f} % right, {different:.1f} % right and different")
+            said.append(f"{base}, K = {k}, the best is taken: {'; '.join(parts)}.")
+        return said
+
+
+NAMES = ("accuracy", "distinct")
+
+
+def setting_cell(task: str, base: str, options: Plain, k: int, size: str) -> Cell:
+    """A sampler with these options: its diversity where problems have several right answers, else its accuracy."""
+    asked = recipe({**METHODS, **VARIANTS}[base] | options, k)
+    if task in MANY:
+        return diversity_cell(task, asked, size)
+    problems, seeds = of_size(size, (2, 1), (25, 1), (500, 5))
+    return Cell(task, asked, problems, SEEDS[:seeds])
+
+
+def means(title: str, rows: list[CellResult]) -> Table:
+    """A line per setting: means over the tasks."""
+    settings: dict[tuple[str, str, float], list[CellResult]] = {}
+    for row in rows:
+        settings.setdefault((row["sampler"], row["draws"], row["τ_select"]), []).append(row)
+    lines = [
+        [base, draws, f"{tau:g}", *(mean_of(own, name).show(scale=100) for name in NAMES)]
+        for (base, draws, tau), own in settings.items()
+    ]
+    return Table(["sampler", "draws", "τ_select", "right %", "different right %"], lines, 2, title)

@@ -1,0 +1,261 @@
+"""Quality beside diversity: what counts, what intervals are over, who is on the frontier, how a preset is chosen."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, permutations, product
+from typing import Any
+
+import pytest
+
+from infogain.studies import STUDIES, frontier, preset, run_cells
+from infogain.studies.cell import Cell, CellResult
+from infogain.studies.decoding import lines
+from infogain.studies.diversity import (
+    ALONE,
+    MANY,
+    DiversityScores,
+    diversity_cell,
+    drawn,
+    more_distinct,
+    on_frontier,
+)
+from infogain.studies.methods import LOOKS_AHEAD, METHODS, PRESET, VARIANTS, method_recipe, recipe
+from infogain.studies.store import Store
+from infogain.studies.subject import Subject
+from infogain.studies.what_counts import column, lead, mean_measured, measured, measuring_cell
+from infogain.zoo.tasks import TASKS, Problem, load_task
+from infogain.zoo.tasks.countdown import question
+from infogain.zoo.tasks.sudoku import units
+
+PROBLEM = Problem("", "_", "")
+GREEDY = recipe(METHODS["entropy"], 1)
+
+
+def scored(cell: Cell, texts: list[tuple[int, str]]) -> dict[str, Any]:
+    """The numbers of rows of which those that begin with `r` are right."""
+    scores = DiversityScores(cell, lambda problem, text: (text.startswith("r"),) * 2)
+    for group, text in texts:
+        scores.check(group, PROBLEM, text, 2.0)
+    return scores.numbers()
+
+
+def test_a_text_counts_once_in_its_group_and_again_in_another() -> None:
+    cell = Cell("sudoku", GREEDY, 2, kind="diversity", draws=4)
+    texts = [(0, "r1"), (0, "r1"), (0, "r2"), (0, "w"), (1, "r1"), (1, "w"), (1, "w"), (1, "w")]
+    for order in (texts, texts[::-1]):
+        found = scored(cell, order)
+        assert found["right_by_group"] == [3, 1]
+        assert found["distinct_by_group"] == [2, 1]
+        assert (found["accuracy"], found["distinct"], found["entropy"]) == (0.5, 0.375, 2.0)
+        low, high = found["distinct_95"]
+        assert 0 <= low < 0.375 < high <= 1
+
+
+def test_repetitions_make_right_answers_and_no_different_ones() -> None:
+    cell = Cell("oneway", GREEDY, 5, kind="diversity", draws=300)
+    found = scored(cell, [(group, "r") for group in range(5) for _ in range(300)])
+    assert (found["accuracy"], found["distinct"]) == (1.0, pytest.approx(1 / 300))
+    assert found["accuracy_95"][0] > 0.99, "1,500 draws of a single canvas are independent"
+
+
+def test_intervals_are_over_groups() -> None:
+    cell = Cell("sudoku", GREEDY, 4, kind="diversity", draws=2)
+    alike = scored(cell, [(g, f"r{i}") for g in range(4) for i in range(2)])
+    assert alike["distinct_95"] == [1.0, 1.0]
+    apart = scored(cell, [(g, f"{'r' if g < 2 else 'w'}{i}") for g in range(4) for i in range(2)])
+    assert apart["distinct_95"][0] == 0.0, "half the prompts have none"
+
+
+def test_full_cells_are_as_large_as_they_must_be() -> None:
+    for task in MANY:
+        cell = diversity_cell(task, GREEDY, "full")
+        assert (cell.problems, cell.draws) == ((5, 300) if task in ALONE else (50, 32))
+        rows = lines(cell)
+        assert len({row.seed for row in rows}) == len(rows) == cell.problems * cell.draws
+        assert len({row.problem.canvas for row in rows}) == (1 if task in ALONE else 50)
+    assert ALONE == ["oneway"]
+    assert drawn(diversity_cell("oneway", GREEDY, "full")) == "5 batches of 300 draws"
+
+
+def test_a_cell_without_draws_decodes_what_it_did_before_there_were_any() -> None:
+    cell = Cell("sudoku", GREEDY, 2, (0, 1))
+    many = replace(cell, seeds=(0,), draws=2, kind="diversity")
+    assert [row.seed for row in lines(cell)[:2]] == [row.seed for row in lines(many)[:2]]
+    assert [row.turn for row in lines(many)] == [0, 0, 1, 1]
+
+
+# every prompt that diversity is measured on has several right answers
+
+
+def answers(problem: Problem) -> Iterator[str]:
+    """The right answers of a problem, found by trying everything."""
+    if problem.canvas[0] == "W":
+        return equations(problem.canvas)
+    return grids(problem.canvas[1:]) if problem.canvas[0] == "S" else countdowns(*question(problem))
+
+
+def equations(canvas: str) -> Iterator[str]:
+    pattern = re.compile(canvas.replace("*", r"\*").replace("_", "."))
+    every = (f"W{a}*{b}={a * b:014b}" for a, b in product(range(10, 100), repeat=2))
+    return (text for text in every if pattern.fullmatch(text))
+
+
+def grids(cells: str) -> Iterator[str]:
+    """Complete 4×4 grids in any four digits that keep the givens."""
+    if "_" not in cells:
+        yield cells
+        return
+    at = cells.index("_")
+    seen = {cells[i] for unit in units(4) if at in unit for i in unit}
+    for digit in "123456789":
+        if digit not in seen and len({*cells, digit} - {"_"}) <= 4:
+            yield from grids(cells[:at] + digit + cells[at + 1 :])
+
+
+def countdowns(numbers: list[int], target: int) -> Iterator[str]:
+    if len(numbers) == 1:
+        yield from [""] * (numbers == [target])
+    for i, j in permutations(range(len(numbers)), 2):
+        a, b, rest = numbers[i], numbers[j], [x for k, x in enumerate(numbers) if k not in (i, j)]
+        results = {"+": a + b, "*": a * b, "-": a - b, "/": a // b if b and a % b == 0 else -1}
+        for sign, value in results.items():
+            if value >= 0:
+                yield from (f"{a}{sign}{b}={value},{more}" for more in countdowns([*rest, value], target))
+
+
+@pytest.mark.parametrize("task", [name for name in MANY if name not in ALONE])
+def test_prompts_have_several_right_answers(task: str) -> None:
+    cell = diversity_cell(task, GREEDY, "full")
+    assert [each.canvas for each in cell.load_problems() if len({*islice(answers(each), 20)}) < 2] == []
+
+
+def test_countdowns_with_a_single_answer_are_left_out() -> None:
+    problems = load_task("countdown").problems(110, "test")
+    single = [each for each in problems if len({*answers(each)}) == 1]
+    assert single
+    assert not any(load_task("countdown").several(each) for each in single)
+    assert {each.canvas for each in single}.isdisjoint(
+        row.problem.canvas for row in lines(diversity_cell("countdown", GREEDY, "full"))
+    )
+
+
+# the frontier
+
+
+def row(label: str, right: list[int], different: list[int], draws: int = 10, **labels: Any) -> CellResult:
+    cell = Cell(labels.get("task", "sudoku"), GREEDY, len(right), kind="diversity", draws=draws)
+    numbers = {
+        "right_by_group": right,
+        "distinct_by_group": different,
+        "accuracy": sum(right) / draws / len(right),
+        "accuracy_95": [0.0, 1.0],
+        "distinct": sum(different) / draws / len(right),
+        "distinct_95": [0.0, 1.0],
+        "token_forwards": 100.0,
+    }
+    return CellResult({"sampler": label, "task": "sudoku", "K": 1, **labels}, cell, numbers)
+
+
+def test_the_frontier_leaves_out_what_another_beats() -> None:
+    rows = [
+        row("sure", [9, 9], [2, 2]),
+        row("varied", [5, 5], [5, 5]),
+        row("between", [7, 7], [4, 4]),
+        row("beaten", [7, 7], [3, 3]),
+        row("beaten in both", [4, 4], [4, 4]),
+        row("twin", [9, 9], [2, 2]),
+    ]
+    assert [each["sampler"] for each in on_frontier(rows)] == ["sure", "varied", "between", "twin"]
+    places = frontier.frontier_places([*rows, row("sure", [9, 9], [2, 2], task="oneway")])
+    assert places == {"sure": 2, "varied": 1, "between": 1, "beaten": 0, "beaten in both": 0, "twin": 1}
+
+
+def test_differences_are_group_by_group() -> None:
+    one, other = row("a", [9, 9, 9], [9, 5, 1]), row("b", [9, 9, 9], [8, 4, 0])
+    gap = more_distinct(one, other)
+    assert gap == (0.1, 0.1, 0.1), "the groups differ, the differences do not"
+    assert lead(one, other) == gap
+
+
+def test_what_counts_are_different_answers_where_there_is_a_single_canvas() -> None:
+    assert measured(row("a", [9, 9], [3, 3])).value == 0.3
+    assert measuring_cell("entropy", "oneway", 1, 0.7, "full").kind == "diversity"
+    plain = measuring_cell("entropy", "countdown", 1, 0.7, "full", problems=500, seeds=5)
+    assert (plain.kind, plain.problems, len(plain.seeds)) == ("decode", 500, 5)
+    assert (column("oneway"), column("countdown")) == ("oneway (different)", "countdown")
+    rows = [row("a", [9, 9], [3, 3]), row("a", [9, 9], [5, 5], task="oneway"), row("b", [1, 1], [1, 1])]
+    mean = mean_measured(rows, "a")
+    assert mean is not None
+    assert mean.value == pytest.approx(0.4)
+    assert mean_measured(rows, "b") is None, "it has not all tasks"
+
+
+def test_every_sampler_of_the_frontier_is_one_that_exists() -> None:
+    for label in frontier.LABELS:
+        assert method_recipe(label, "oneway", 1).sampler is not None
+    assert {*VARIANTS} <= {*LOOKS_AHEAD}
+    assert PRESET in frontier.FEW
+
+
+# the preset
+
+
+def tried(stage: str, setting: preset.Setting, value: float) -> CellResult:
+    labels = {"stage": stage, "task": "sudoku", "K": 1, "setting": [list(pair) for pair in setting]}
+    numbers = {"accuracy": value, "accuracy_95": [0.0, 1.0]}
+    return CellResult(labels, Cell("sudoku", GREEDY, 2, split="validation"), numbers)
+
+
+def test_a_setting_names_what_differs_from_the_paper() -> None:
+    assert preset.setting_of({"gain_power": 1.0, "tau_pos": 0.1, "draws": "fresh"}) == preset.PAPER == ()
+    assert preset.setting_of({"tau_pos": 0.4, "draws": "shared"}) == (("draws", "shared"), ("tau_pos", 0.4))
+    assert preset.shown(()) == "the paper's"
+
+
+def test_of_equal_settings_the_nearest_to_the_paper_is_chosen() -> None:
+    far, near = preset.setting_of({"tau_pos": 0.4, "draws": "shared"}), preset.setting_of({"tau_pos": 0.4})
+    rows = [tried("grid", (), 0.5), tried("grid", far, 0.7), tried("grid", near, 0.7)]
+    assert preset.choose(rows) == near
+
+
+def test_options_that_helped_alone_are_tried_together() -> None:
+    start = {"gain_power": 0.0}
+    alone = {("phi", "entropy"): 0.65, ("need", 1.0): 0.62, ("tau_select", 0.2): 0.5, ("phi", "top1"): 0.61}
+    rows = [tried("grid", (), 0.5), tried("grid", preset.setting_of(start), 0.6)]
+    rows += [tried("further", preset.setting_of({**start, name: value}), v) for (name, value), v in alone.items()]
+    assert preset.together(rows) == [preset.setting_of({**start, "phi": "entropy", "need": 1.0})]
+    assert preset.new_ones(rows, [(), preset.setting_of({"tau_pos": 0.4})] * 2) == [(("tau_pos", 0.4),)]
+
+
+def test_a_preset_is_chosen_on_validation_problems_in_stages_and_tested_last() -> None:
+    study = preset.PresetStudy()
+    first = study.points("full")
+    assert {point.cell.split for point in first} == {"validation"}
+    assert {point.labels["task"] for point in first} == set(TASKS)
+    rows = [CellResult(p.labels, p.cell, numbers_of(p.cell, 0.5)) for p in first]
+    stages = []
+    while more := study.follow("full", rows):
+        stages.append(more[0].labels["stage"])
+        value = 0.6 if stages[-1] == "further" else 0.5
+        rows += [CellResult(p.labels, p.cell, numbers_of(p.cell, value)) for p in more]
+    assert stages == ["further", "together", "test"]
+    tested = [each for each in rows if each["stage"] == "test"]
+    assert {each.cell.split for each in tested} == {"test"}
+    assert all(each.cell.problems >= 500 or each.cell.kind == "diversity" for each in tested)
+
+
+def numbers_of(cell: Cell, value: float) -> dict[str, Any]:
+    return {"accuracy": value, "accuracy_95": [0.0, 1.0], "distinct": value, "distinct_95": [0.0, 1.0]}
+
+
+def test_a_study_goes_on_until_nothing_follows(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_cells, "run_cell", lambda subject, cell: numbers_of(cell, 0.5))
+    subject, study = Subject("zoo:tiny-reason", "cpu"), STUDIES["preset"]
+    rows = run_cells.run_study(study, "small", subject, Store(tmp_path), lambda *_: None)
+    assert list(dict.fromkeys(each["stage"] for each in rows)) == ["grid", "further", "test"]
+    assert study.follow("small", rows) == []
+    assert not math.isnan(preset.means(rows)[()])
