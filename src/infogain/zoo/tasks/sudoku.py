@@ -139,18 +139,24 @@ def solutions(cells: list[int | None], side: int, most: int) -> int:
 
 
 def _count(empty: list[tuple[int, int, int]], taken: list[int], side: int, most: int) -> int:
-    """Fillings of empty cells, each told by its row, column and box."""
+    """Fillings of empty cells, each told by its row, column and box; `taken` and `empty` are as before in the end."""
     if not empty:
         return 1
-    left = [~(taken[a] | taken[b] | taken[c]) & ((1 << side) - 1) for a, b, c in empty]
-    at = min(range(len(empty)), key=lambda i: left[i].bit_count())
-    rest, found = empty[:at] + empty[at + 1 :], 0
-    for digit in (1 << d for d in range(side) if left[at] >> d & 1):
-        for unit in empty[at]:
-            taken[unit] |= digit
-        found += _count(rest, taken, side, most - found)
-        for unit in empty[at]:
+    at, digits, fewest = 0, 0, side + 1
+    for i, (row, column, box) in enumerate(empty):
+        left = ~(taken[row] | taken[column] | taken[box]) & ((1 << side) - 1)
+        if left.bit_count() < fewest:
+            at, digits, fewest = i, left, left.bit_count()
+            if fewest < 2:
+                break
+    mine, found = empty.pop(at), 0
+    while digits and found < most:
+        digit = digits & -digits
+        digits ^= digit
+        for unit in mine:
             taken[unit] ^= digit
-        if found >= most:
-            break
+        found += _count(empty, taken, side, most - found)
+        for unit in mine:
+            taken[unit] ^= digit
+    empty.insert(at, mine)
     return found
