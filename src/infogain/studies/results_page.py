@@ -10,6 +10,7 @@ from infogain.options import Plain
 from infogain.report.numbers import number
 from infogain.report.paper import JUDGEMENT, Pair, load_table
 from infogain.report.tables import Link, Table, as_markdown, legend_in_markdown
+from infogain.studies.findings import TEMPLATE, render_findings
 from infogain.studies.report_page import about, load_records, missing, tables
 
 HEAD = """# Results
@@ -50,7 +51,9 @@ def build(folder: Path, head: str = HEAD) -> str:
     records = load_records(folder)
     if not records:
         return head + NOTHING
-    return "\n".join([head, about(records) + "\n", *verdicts(records), *map(section, records)]).rstrip() + "\n"
+    found = [render_findings(folder)] if (folder / TEMPLATE).exists() else []
+    parts = [head, *found, about(records) + "\n", *verdicts(records), *map(section, records)]
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def verdicts(records: Sequence[Plain]) -> list[str]:
@@ -116,14 +119,13 @@ def label(sampler: str) -> str:
 
 
 def means(rows: Sequence[Plain]) -> dict[str, Pair]:
-    """Accuracy % and H̃ of each sampler, averaged over its tasks."""
-    by_name: dict[str, list[Plain]] = {}
+    """What counts, in per cent, and H̃ of each sampler, averaged over its tasks."""
+    by_name: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
-        by_name.setdefault(row["labels"]["sampler"], []).append(row["numbers"])
-    return {
-        name: (100 * mean([n["accuracy"] for n in same]), mean([n["entropy"] for n in same]))
-        for name, same in by_name.items()
-    }
+        numbers = row["numbers"]
+        counts = numbers["distinct" if row["cell"]["kind"] == "diversity" else "accuracy"]
+        by_name.setdefault(row["labels"]["sampler"], []).append((100 * counts, numbers["entropy"]))
+    return {name: (mean([x for x, _ in same]), mean([h for _, h in same])) for name, same in by_name.items()}
 
 
 def pair(numbers: Pair | None) -> list[str]:
