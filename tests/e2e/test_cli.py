@@ -289,7 +289,7 @@ def test_the_demo_steps_through_both_samplers(demo_folder: tuple[Path, str]) -> 
     for name in ("entropy", "info-gain"):
         assert len(re.findall(rf"^step +\d+  {name} ", text, re.M)) == 18
         assert re.search(rf"^{name} +wrote \d\d × \d\d = \d+: (right|wrong)\.$", text, re.M)
-    assert "One text proves nothing: now 2 draws of each task." in text
+    assert "One text proves nothing: now 2 draws of oneway and 2 draws of sudoku." in text
 
 
 def test_the_demos_tables_fit_a_terminal(demo_folder: tuple[Path, str]) -> None:

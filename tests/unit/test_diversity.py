@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, permutations, product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infogain import InputError
 from infogain.studies import STUDIES, frontier, preset, run_cells
 from infogain.studies.cell import Cell, CellResult
 from infogain.studies.decoding import lines
@@ -25,8 +28,9 @@ from infogain.studies.diversity import (
 )
 from infogain.studies.methods import LOOKS_AHEAD, METHODS, PRESET, VARIANTS, method_recipe, recipe
 from infogain.studies.store import Store
+from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
-from infogain.studies.what_counts import column, lead, mean_measured, measured, measuring_cell
+from infogain.studies.what_counts import column, lead, mean_lead, mean_measured, measured, measuring_cell
 from infogain.zoo.tasks import TASKS, Problem, load_task
 from infogain.zoo.tasks.countdown import question
 from infogain.zoo.tasks.sudoku import units
@@ -143,6 +147,32 @@ def test_countdowns_with_a_single_answer_are_left_out() -> None:
     )
 
 
+def test_a_task_whose_problems_have_one_answer_is_refused() -> None:
+    with pytest.raises(InputError, match="more than one right answer; sudoku6 has 0 among 30"):
+        Cell("sudoku6", GREEDY, 10, kind="diversity", draws=2).load_problems()
+    posed = Problem("", "S1".ljust(17, "_"), "S1234341221434321")
+    assert load_task("sudoku").several(posed)
+    assert not load_task("sudoku").several(replace(posed, canvas="S123434122143432_"))
+
+
+@pytest.mark.parametrize(
+    ("task", "replies", "answer"),
+    [
+        ("countdown", ["So 93 - 63 = 30, 30 + 3 = 33.", "First\n93-63=30\n30+3=33"], "93-63=30,30+3=33"),
+        ("oneway", ["Here: 12 × 34 = 110011000", "12*34=00000110011000"], "W12*34=00000110011000"),
+        ("sudoku", ["1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1", "Done:\n1234\n3412\n2143\n4321"], "1234341221434321"),
+    ],
+)
+def test_replies_with_the_same_answer_are_one(task: str, replies: list[str], answer: str) -> None:
+    assert {load_task(task).answer_in(reply) for reply in replies} == {answer}
+    assert load_task(task).answer_in("I do not know.") == ""
+    cell = Cell("sudoku", GREEDY, 1, kind="diversity", draws=2)
+    scores = DiversityScores(cell, lambda problem, text: (True, True), load_task(task).answer_in)
+    for reply in replies:
+        scores.check(0, PROBLEM, reply, 1.0)
+    assert scores.numbers()["distinct_by_group"] == [1]
+
+
 # the frontier
 
 
@@ -201,6 +231,14 @@ def test_every_sampler_of_the_frontier_is_one_that_exists() -> None:
     assert PRESET in frontier.FEW
 
 
+def test_means_are_of_samplers_that_have_all_tasks() -> None:
+    rows = [row("a", [5, 5], [5, 5]), row("a", [5, 5], [5, 5], task="oneway"), row("b", [9, 9], [9, 9], task="oneway")]
+    assert [line[0] for line in frontier.mean_table(1, rows).rows] == ["a"]
+    assert all(": a, 50.0 % right" in said for said in frontier.sentences(1, rows))
+    assert frontier.sentences(1, [rows[0], rows[2]]) == []
+    assert math.isnan(mean_lead(rows, "a", "b").value)
+
+
 # the preset
 
 
@@ -248,8 +286,33 @@ def test_a_preset_is_chosen_on_validation_problems_in_stages_and_tested_last() -
     assert all(each.cell.problems >= 500 or each.cell.kind == "diversity" for each in tested)
 
 
+def test_a_preset_that_is_half_done_is_told_and_not_called_complete(tmp_path: Path) -> None:
+    """Whatever is missing: cells of the grid, the paper's setting, or the preset's own test cells."""
+    study, subject = preset.PresetStudy(), Subject("zoo:tiny-reason", "cpu")
+    first = study.points("full")
+    rows = [CellResult(p.labels, p.cell, numbers_of(p.cell, 0.5)) for p in first]
+    for part in (rows[:40], rows[:64], rows[16:]):
+        assert save(study, part, "full", subject, tmp_path)
+        assert json.loads((tmp_path / "preset.json").read_text())["expected"] == len(first)
+    while more := study.follow("full", rows):
+        rows += [CellResult(p.labels, p.cell, numbers_of(p.cell, 0.5)) for p in more]
+    late = [each for each in rows if each.labels.get("sampler") != "preset"]
+    assert save(study, late, "full", subject, tmp_path)
+    assert json.loads((tmp_path / "preset.json").read_text())["expected"] == len(rows) > len(late)
+
+
+def test_a_setting_is_told_once_all_its_cells_are_there() -> None:
+    better = preset.setting_of({"tau_pos": 0.4})
+    rows = [tried("grid", (), 0.5), tried("grid", (), 0.5), tried("grid", better, 0.9)]
+    assert preset.choose(rows) == ()
+    assert preset.choose([*rows, tried("grid", better, 0.3)]) == better
+
+
 def numbers_of(cell: Cell, value: float) -> dict[str, Any]:
-    return {"accuracy": value, "accuracy_95": [0.0, 1.0], "distinct": value, "distinct_95": [0.0, 1.0]}
+    groups = {"distinct_by_group": [1] * cell.problems, "hits": "1" * cell.problems}
+    costs = {"entropy": 1.0, "entropy_95": [0.5, 1.5], "seconds": 1.0, "device": "CPU", "float32": "highest"}
+    shares = {"accuracy": value, "accuracy_95": [0.0, 1.0], "distinct": value, "distinct_95": [0.0, 1.0]}
+    return {**shares, **groups, **costs, "sound": value}
 
 
 def test_a_study_goes_on_until_nothing_follows(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,9 +52,9 @@ EXPLAINED: dict[str, str] = {
     "verdict last %": "decodes that write the verdict after all of the reasoning, in per cent",
     "right %": "right answers in per cent of all draws",
     "different right %": "right answers of which each text counts once, in per cent of the draws of a batch or prompt",
-    "on the frontier": "no other sampler has more right answers without fewer different ones, or the reverse",
+    "on the frontier": "no other has more right answers and no fewer different ones, or the reverse; intervals aside",
     "what counts %": "right answers in per cent; on oneway different right answers; mean of tasks and K",
-    "oneway (different)": "different right answers in per cent of 300 draws, mean of five batches",
+    "oneway (different)": "different right answers in per cent of the draws of a batch, mean of the batches",
     **dict.fromkeys(TASKS_OF_THE_ZOO, _TASK),
     # what it cost
     "H̃": f"{ENTROPY}; mean over texts",

@@ -27,7 +27,7 @@ class InfoGain(LookAhead):
     sensitivity: ClassVar[str] = "Low"
     presets: ClassVar[Mapping[str, Plain]] = {
         "paper": {},
-        "validated": {"tau_pos": 0.1, "phi": "drawn", "gain_power": 0.0},  # `infogain study preset` chose it
+        "validated": {"tau_pos": 0.1, "phi": "drawn", "gain_power": 0.0},  # chosen on the zoo's first edition
     }
 
     gain_power: float = option(

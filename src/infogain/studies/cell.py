@@ -60,7 +60,13 @@ class Cell:
             return problems_of(self.task, self.problems, self.split)
         several = load_task(self.task).several
         drawn = problems_of(self.task, 2 * self.problems + 10, self.split)  # nearly all have
-        return [problem for problem in drawn if several(problem)][: self.problems]
+        found = [problem for problem in drawn if several(problem)][: self.problems]
+        if len(found) < self.problems:
+            raise InputError(
+                f"diversity needs {self.problems} problems with more than one right answer; {self.task} has "
+                f"{len(found)} among {len(drawn)}. Ask for fewer, or for another task."
+            )
+        return found
 
 
 def problems_of(task: str, count: int, split: str) -> list[Problem]:

@@ -75,7 +75,8 @@ def decode_scores(subject: Subject, cell: Cell) -> Plain:
 
 def diversity_scores(subject: Subject, cell: Cell) -> Plain:
     """Right answers, how many of them are different, and costs, where each problem is decoded many times."""
-    scores = DiversityScores(cell, judge(subject, cell))
+    answer_in = str if subject.is_zoo else load_task(cell.task).answer_in  # replies differ in their words, too
+    scores = DiversityScores(cell, judge(subject, cell), answer_in)
     for rows in decoded(subject, cell):
         for line, text, entropy in rows.done:
             scores.check(line.number, line.problem, text, entropy)

@@ -41,7 +41,8 @@ class DemoStudy(Study):
 
     @property
     def size(self) -> str:
-        return f"{self.count} draws of each task"
+        cells = [self.cell(task, FEW[0], k) for task, k in K.items()]
+        return " and ".join(f"{cell.problems * cell.draws} draws of {cell.task}" for cell in cells)
 
     def points(self, size: str) -> list[Point]:  # noqa: ARG002  # there is one size: the count
         return [
@@ -53,7 +54,7 @@ class DemoStudy(Study):
     def cell(self, task: str, label: str, k: int) -> Cell:
         """One batch of a task with a single canvas; of another as many prompts as there are draws for."""
         draws = self.count if task in ALONE else min(DRAWS_OF_A_PROMPT, self.count)
-        return Cell(task, method_recipe(label, task, k), self.count // draws, kind="diversity", draws=draws)
+        return Cell(task, method_recipe(label, task, k), -(-self.count // draws), kind="diversity", draws=draws)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         return [table(own) for own in by(rows, "task").values()]
@@ -72,7 +73,7 @@ class DemoStudy(Study):
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = [sentence(own) for own in by(rows, "task").values()]
-        return [*said, f"{self.count} draws of a task prove little: where intervals overlap, nothing is decided."]
+        return [*said, f"{self.size} prove little: where intervals overlap, nothing is decided."]
 
 
 def setting(task: str) -> str:

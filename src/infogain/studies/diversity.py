@@ -9,6 +9,7 @@ would make repetitions.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -37,17 +38,17 @@ def diversity_cell(task: str, recipe: Recipe, size: str, split: str = "test") ->
 class DiversityScores:
     """The scores of one cell. Rows may come in any order; each names its group."""
 
-    def __init__(self, cell: Cell, judge: Judge) -> None:
-        self.cell, self.judge = cell, judge
+    def __init__(self, cell: Cell, judge: Judge, answer_in: Callable[[str], str] = str) -> None:
+        self.cell, self.judge, self.answer_in = cell, judge, answer_in
         self.right = [0] * cell.problems
-        self.texts: list[set[str]] = [set() for _ in range(cell.problems)]  # different right ones of each group
+        self.texts: list[set[str]] = [set() for _ in range(cell.problems)]  # the different right answers of each group
         self.entropy = [0.0] * cell.problems
         self.rows: dict[str, list[float]] = defaultdict(list)
 
     def check(self, group: int, posed: Problem, text: str, entropy: float) -> None:
         if self.judge(posed, text)[0]:
             self.right[group] += 1
-            self.texts[group].add(text)
+            self.texts[group].add(self.answer_in(text))
         self.entropy[group] += entropy
 
     def add(self, name: str, values: Tensor) -> None:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from itertools import product
 
 from infogain.options import Plain
-from infogain.report.numbers import grouped
+from infogain.report.numbers import NONE
 from infogain.report.plots import Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import Columns, Study, accuracy, tabulate
+from infogain.studies.abstract_study import Columns, Study, tabulate
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
-from infogain.studies.diversity import MANY, distinct, diversity_cell
-from infogain.studies.frontier import mean_of
+from infogain.studies.diversity import MANY, diversity_cell
+from infogain.studies.frontier import MEASURED, mean_of
 from infogain.studies.methods import METHODS, SEEDS, VARIANTS, of_size, recipe
 from infogain.zoo.tasks import TASKS
 
+NAMES = ("accuracy", "distinct")
 BASES = ("info-gain", "info-gain (α 0)", "lookum")
 DRAWS, TAU_SELECT = ("fresh", "shared", "fixed"), (0.0, 0.1, 0.5)
 LEFT_OUT = ("arithmetic",)  # 64 columns of one right answer: dear, and no other matter
 COLUMNS: Columns = {
     **{name: lambda row, name=name: str(row[name]) for name in ("sampler", "draws")},  # type: ignore[misc]
     "τ_select": lambda row: f"{row['τ_select']:g}",
-    "right %": accuracy,
-    "different right %": lambda row: distinct(row).show(scale=100) if "distinct" in row.numbers else "–",
-    "token-forwards": lambda row: grouped(row["token_forwards"]),
+    **MEASURED,
+    "different right %": lambda row: MEASURED["different right %"](row) if "distinct" in row.numbers else NONE,
 }
 
 
@@ -63,6 +63,8 @@ class DrawsStudy(Study):
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         several = [row for row in rows if "distinct" in row.numbers]
         lines, bases = list(by(several, "K").items()), list(by(several, "sampler"))
+        if not several:
+            return
         panels = figure.subplots(len(lines), len(bases), squeeze=False, sharex="row", sharey="row")
         for line, (k, own) in zip(panels, lines, strict=True):
             for axes, base in zip(line, bases, strict=True):
@@ -78,13 +80,12 @@ class DrawsStudy(Study):
         for (k, own_k), base in product(by(several, "K").items(), by(several, "sampler")):
             parts = []
             for draws, same in by(pick(own_k, sampler=base, τ_select=0.0), "draws").items():
+                if len(same) < len(by(own_k, "task")):
+                    continue
                 right, different = (100 * mean_of(same, name).value for name in NAMES)
                 parts.append(f"{draws} {right:.1f} % right, {different:.1f} % right and different")
             said.append(f"{base}, K = {k}, the best is taken: {'; '.join(parts)}.")
         return said
-
-
-NAMES = ("accuracy", "distinct")
 
 
 def setting_cell(task: str, base: str, options: Plain, k: int, size: str) -> Cell:
@@ -104,5 +105,6 @@ def means(title: str, rows: list[CellResult]) -> Table:
     lines = [
         [base, draws, f"{tau:g}", *(mean_of(own, name).show(scale=100) for name in NAMES)]
         for (base, draws, tau), own in settings.items()
+        if len(own) == len(by(rows, "task"))
     ]
     return Table(["sampler", "draws", "τ_select", "right %", "different right %"], lines, 2, title)

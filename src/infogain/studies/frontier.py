@@ -73,7 +73,7 @@ def mean_table(k: int, rows: list[CellResult]) -> Table:
     """A line per sampler: means over the tasks, and on how many of their frontiers it lies."""
     tasks, places = by(rows, "task"), frontier_places(rows)
     lines = []
-    for label, own in by(rows, "sampler").items():
+    for label, own in on_all_tasks(rows).items():
         right, different = (mean_of(own, name) for name in ("accuracy", "distinct"))
         cost = sum(row["token_forwards"] for row in own) / len(own)
         shown = [right.show(scale=100), different.show(scale=100), f"{places[label]} of {len(tasks)}", grouped(cost)]
@@ -97,6 +97,12 @@ def mean_of(rows: list[CellResult], name: str) -> Interval:
     return intervals.average([interval(row, name) for row in rows])
 
 
+def on_all_tasks(rows: list[CellResult]) -> dict[str, list[CellResult]]:
+    """The rows of each sampler that has all tasks: means over some of them could not be compared."""
+    count = len(by(rows, "task"))
+    return {label: own for label, own in by(rows, "sampler").items() if len(own) == count}
+
+
 def frontier_places(rows: list[CellResult]) -> dict[str, int]:
     """On the frontiers of how many tasks each sampler lies."""
     best = [row["sampler"] for own in by(rows, "task").values() for row in on_frontier(own)]
@@ -104,8 +110,10 @@ def frontier_places(rows: list[CellResult]) -> dict[str, int]:
 
 
 def sentences(k: int, rows: list[CellResult]) -> list[str]:
-    samplers = by(rows, "sampler")
-    means = {label: (mean_of(own, "accuracy").value, mean_of(own, "distinct").value) for label, own in samplers.items()}
+    whole = on_all_tasks(rows)
+    means = {label: (mean_of(own, "accuracy").value, mean_of(own, "distinct").value) for label, own in whole.items()}
+    if not means:
+        return []
     found = []
     for what, at in (("right most often", 0), ("most often right and different", 1)):
         best = max(means, key=lambda label: means[label][at])

@@ -7,6 +7,7 @@ the grid, then those that helped together. What counts is said in what_counts.py
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -18,7 +19,7 @@ from infogain.samplers import SAMPLERS
 from infogain.studies.abstract_study import Study, points
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.diversity import ALONE
-from infogain.studies.methods import SEEDS, TAU, of_size, recipe
+from infogain.studies.methods import TAU, of_size, recipe
 from infogain.studies.what_counts import by_task, mean_lead, mean_measured, measured, measuring_cell
 from infogain.zoo.tasks import TASKS
 
@@ -75,21 +76,21 @@ class PresetStudy(Study):
         panels = figure.subplots(1, len(taus), sharey=True, squeeze=False)[0]
         for axes, tau in zip(panels, taus, strict=True):
             for i, kind in enumerate(kinds):
-                powers = sorted({dict(setting).get("gain_power", 1.0) for setting in tried})
-                line = [tried[setting_of({"gain_power": p, "tau_pos": tau, "draws": kind})] for p in powers]
-                axes.plot(powers, [100 * value for value in line], **nth(i), label=f"draws {kind}")
+                at = {p: setting_of({"gain_power": p, "tau_pos": tau, "draws": kind}) for p in GRID["gain_power"]}
+                there = sorted((power, 100 * tried[each]) for power, each in at.items() if each in tried)
+                axes.plot([x for x, _ in there], [y for _, y in there], **nth(i), label=f"draws {kind}")
             tidy(axes, xlabel="gain_power α", title=f"τ_pos = {tau:g}")
         panels[0].set_ylabel("what counts, %, mean of tasks and K")
         side_legend(panels[-1])
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         tried, best = means(rows), choose(rows)
-        shares = f"{percent(tried[best])} % there, the paper's {percent(tried[PAPER])} %"
+        shares = f"{percent(tried[best])} % there, the paper's {percent(tried.get(PAPER))} %"
         said = [f"Chosen on validation problems among {len(tried)} settings: {shown(best)} ({shares})."]
         for k, own in sorted(by(pick(rows, stage="test"), "K").items()):
-            parts = [f"{name} {points(mean_lead(own, 'preset', name))}" for name in COMPARED if pick(own, sampler=name)]
-            mine = mean_measured(own, "preset")
-            if mine:
+            if mine := mean_measured(own, "preset"):
+                others = [name for name in COMPARED if mean_measured(own, name)]
+                parts = [f"{name} {points(mean_lead(own, 'preset', name))}" for name in others]
                 share = mine.show(scale=100)
                 said.append(f"On test problems, K = {k}: preset {share} %; its lead in points: {', '.join(parts)}.")
         return said
@@ -140,10 +141,7 @@ def test_points(size: str, best: Setting) -> list[Point]:
     for task, k in product(of_size(size, ["sudoku"], ["countdown"], list(TASKS)), of_size(size, (2,), (2,), (2, 1))):
         labels = {"stage": "test", "task": task, "K": k}
         others = {name: measuring_cell(name, task, k, TAU, size, **counts) for name in COMPARED}
-        own = others["info-gain"]
-        preset = Cell(
-            task, setting_recipe(best, k), own.problems, SEEDS[: len(own.seeds)], kind=own.kind, draws=own.draws
-        )
+        preset = replace(others["info-gain"], recipe=setting_recipe(best, k))
         found += [Point({**labels, "sampler": name}, cell) for name, cell in {"preset": preset, **others}.items()]
     return found
 
@@ -153,12 +151,16 @@ def setting(row: CellResult) -> Setting:
 
 
 def means(rows: list[CellResult]) -> dict[Setting, float]:
-    """The mean of what counts of each setting on the validation split, all tasks and both K alike."""
+    """The mean of what counts of each setting on the validation split, all tasks and both K alike.
+
+    Settings of which cells are still to be decoded are left out: the mean of some tasks says nothing of all.
+    """
     found: dict[Setting, list[float]] = {}
     for row in rows:
         if row["stage"] in STAGES:
             found.setdefault(setting(row), []).append(measured(row).value)
-    return {each: mean(values) for each, values in found.items()}
+    whole = max(map(len, found.values()), default=0)
+    return {each: mean(values) for each, values in found.items() if len(values) == whole}
 
 
 def choose(rows: list[CellResult]) -> Setting:

@@ -33,7 +33,7 @@ FIRST_EDITION = """# Results of the first edition
 
 What the studies found on the first edition of the small model, which knew five easier tasks. Commit 279261b holds its
 weights, [card.json](first-edition/card.json) says how it was trained, and [first-edition](first-edition) has the
-numbers. Generated from these by `python tools/results.py`; do not edit. [What the second edition gave](../results.md).
+numbers. Generated from these by `python tools/results.py`; do not edit. The second edition: [results](../results.md).
 
 - A value is followed by its 95 % interval ([how](../evaluate.md#intervals)). A claim *reproduces* if the whole interval
   is on its side, does not if it is on the other, and is *not decided* otherwise.

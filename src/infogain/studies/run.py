@@ -22,6 +22,7 @@ from infogain.studies.decoding import BUDGET, candidates
 from infogain.studies.methods import SIZES
 from infogain.studies.run_cells import do, missing, run_study
 from infogain.studies.store import Store
+from infogain.studies.study_files import expected
 from infogain.studies.subject import Subject
 from infogain.zoo.tasks import TASKS
 
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = run_study(study, options.size, subject, store, say, options.workers, deadline)
         spent = time.monotonic() - began
         print(
-            f"== {study.name}: {len(rows)} of {len(study.points_for(options.size, subject))} points, "
+            f"== {study.name}: {len(rows)} of {expected(study, options.size, subject, rows)} points, "
             f"{spent:.0f} s so far",
             flush=True,
         )

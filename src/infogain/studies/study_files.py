@@ -13,7 +13,7 @@ from infogain.report import plots
 from infogain.report.numbers import six_digits
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study
-from infogain.studies.cell import CellResult
+from infogain.studies.cell import Cell, CellResult, Point
 from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
@@ -55,9 +55,19 @@ def describe(study: Study, rows: list[CellResult], size: str, subject: Subject) 
 
 
 def expected(study: Study, size: str, subject: Subject, rows: list[CellResult]) -> int:
-    """How many rows a study will have, as far as those that are finished tell."""
-    first = len(study.points_for(size, subject))
-    return len(rows) + len(study.follow(size, rows)) if len(rows) >= first else first
+    """How many rows a study will have, as far as those that are finished tell: what follows them counts too."""
+    points = study.points_for(size, subject)
+    known = {_name(row): row for row in rows}
+    while all(_name(point) in known for point in points):
+        more = study.follow(size, [known[_name(point)] for point in points])
+        if not more:
+            break
+        points = points + more
+    return len(points)
+
+
+def _name(of: Point | CellResult) -> tuple[str, Cell]:
+    return json.dumps(of.labels, sort_keys=True), of.cell
 
 
 def _table(table: Table) -> Plain:

@@ -67,7 +67,10 @@ class TemperatureStudy(Study):
         ]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [measured_table(rows), listing("The 100 arithmetic problems", rows, ["H̃", "accuracy %"])]
+        return [
+            measured_table(rows),
+            listing(f"The {rows[0].cell.problems if rows else 0} arithmetic problems", rows, ["H̃", "accuracy %"]),
+        ]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         labels = list(by(rows, "sampler"))

@@ -5,6 +5,7 @@ On a task with a single canvas a sampler may be right in every draw with one tex
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,9 +57,11 @@ def mean_measured(rows: list[CellResult], sampler: str, name: str = "") -> Inter
 
 
 def mean_lead(rows: list[CellResult], one: str, other: str) -> Interval:
-    """How much more of what counts one sampler has than another, mean over the tasks that both have."""
-    pairs = [[pick(rows, sampler=name, task=task) for name in (one, other)] for task in tasks_of(rows)]
-    return intervals.average([lead(a[0], b[0]) for a, b in pairs if a and b]).rounded(3)
+    """How much more of what counts one sampler has than another, mean over the tasks; unknown unless both have all."""
+    if not (mean_measured(rows, one) and mean_measured(rows, other)):
+        return Interval(math.nan, math.nan, math.nan)
+    pairs = [[pick(rows, sampler=name, task=task)[0] for name in (one, other)] for task in tasks_of(rows)]
+    return intervals.average([lead(*pair) for pair in pairs]).rounded(3)
 
 
 def by_task(title: str, rows: list[CellResult]) -> Table:

@@ -79,6 +79,9 @@ class Countdown(Task):
             f"to make {target}. End with the {WORDS[self.count - 1]} steps on one line, such as: {example}"
         )
 
+    def answer_in(self, reply: str) -> str:
+        return ",".join("{}{}{}={}".format(*step) for step in last_steps(reply, self.count - 1))
+
     def check_chat(self, problem: Problem, reply: str) -> bool:
         return reaches(*question(problem), last_steps(reply, self.count - 1))
 

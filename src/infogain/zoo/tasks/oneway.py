@@ -42,12 +42,15 @@ class OneWay(Task):
             f"product in binary with {BITS} digits. Answer with the equation only."
         )
 
-    def check_chat(self, problem: Problem, reply: str) -> bool:
+    def answer_in(self, reply: str) -> str:
         found = re.findall(r"(?<![0-9])([1-9][0-9])\s*[*x×]\s*([1-9][0-9])\s*=\s*([01]+)(?![0-9])", reply)
         if not found:
-            return False
+            return ""
         a, b, c = found[-1]
-        return self.check(problem, written(int(a), int(b), int(c, 2)))
+        return written(int(a), int(b), int(c, 2))
+
+    def check_chat(self, problem: Problem, reply: str) -> bool:
+        return self.check(problem, self.answer_in(reply))
 
 
 class OneWayGiven(OneWay):

@@ -62,6 +62,10 @@ class Task(ABC):
     def check_chat(self, problem: Problem, reply: str) -> bool:
         """Is the answer found in this free text right?"""
 
+    def answer_in(self, reply: str) -> str:
+        """The answer that a free reply holds, in one form, to tell different ones apart."""
+        return reply.strip()
+
     def pose(self, problem: Problem, rng: Random) -> Problem:
         """A problem as it is asked: as it was drawn, or with more columns given. Training takes it as it was drawn."""
         return problem

@@ -46,6 +46,17 @@ class Sudoku(Task):
         canvas = "".join(digit if cell in given else MASK for cell, digit in enumerate(grid))
         return replace(problem, canvas="S" + canvas)
 
+    def several(self, problem: Problem) -> bool:
+        names = sorted(set(problem.solution[1:]))
+        given = set(problem.canvas[1:]) - {MASK}
+        if len(self.digits) > self.side > len(given):  # a digit that is not given may be any other
+            return True
+        cells = [None if mark == MASK else names.index(mark) for mark in problem.canvas[1:]]
+        return solutions(cells, self.side, most=2) > 1
+
+    def answer_in(self, reply: str) -> str:
+        return "".join(chain(*self._rows(reply)))
+
     def right(self, problem: Problem, text: str) -> bool:
         return set(text[1:]) <= set(self.digits) and is_grid(text[1:], self.side)
 
@@ -60,9 +71,12 @@ class Sudoku(Task):
         )
 
     def check_chat(self, problem: Problem, reply: str) -> bool:
+        return self.check(problem, "S" + self.answer_in(reply))
+
+    def _rows(self, reply: str) -> list[tuple[str, ...]]:
+        """The digits of the last rows that a reply writes."""
         cells = r"[ |,]*".join(rf"([1-{self.digits[-1]}])" for _ in range(self.side))
-        rows = re.findall(rf"^[\W]*{cells}\W*$", reply, flags=re.MULTILINE)
-        return self.check(problem, "S" + "".join(chain(*rows[-self.side :])))
+        return re.findall(rf"^[\W]*{cells}\W*$", reply, flags=re.MULTILINE)[-self.side :]
 
 
 @cache
