@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from random import Random
 
@@ -97,14 +98,20 @@ class Task(ABC):
 
     def problems(self, count: int, split: str, seed: int = 0) -> list[Problem]:
         """`count` problems of a split, no canvas twice (an unconditional task has one canvas only)."""
-        rng = Random(f"{self.name} {split} {seed}")
-        found: dict[str, Problem] = {}
-        for _ in range(PATIENCE * count):
-            problem = self.sample(rng, split)
-            found[str(len(found)) if self.unconditional else problem.canvas] = problem
-            if len(found) == count:
-                return list(found.values())
-        raise InputError(f"{self.name} has about {len(found)} {split} problems; got a call for {count}. Ask for fewer.")
+        return list(_problems(self, count, split, seed))
+
+
+@lru_cache(maxsize=64)
+def _problems(task: Task, count: int, split: str, seed: int) -> tuple[Problem, ...]:
+    """The problems of a split, remembered: every cell of a study asks for them, and some take seconds to draw."""
+    rng = Random(f"{task.name} {split} {seed}")
+    found: dict[str, Problem] = {}
+    for _ in range(PATIENCE * count):
+        problem = task.sample(rng, split)
+        found[str(len(found)) if task.unconditional else problem.canvas] = problem
+        if len(found) == count:
+            return tuple(found.values())
+    raise InputError(f"{task.name} has about {len(found)} {split} problems; got a call for {count}. Ask for fewer.")
 
 
 def split_of(name: str, identity: str) -> str:
