@@ -26,7 +26,7 @@ from infogain.studies.diversity import (
     more_distinct,
     on_frontier,
 )
-from infogain.studies.methods import LOOKS_AHEAD, METHODS, PRESET, VARIANTS, method_recipe, recipe
+from infogain.studies.methods import METHODS, PRESET, VARIANTS, method_recipe, recipe
 from infogain.studies.store import Store
 from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
@@ -72,6 +72,11 @@ def test_intervals_are_over_groups() -> None:
     assert alike["distinct_95"] == [1.0, 1.0]
     apart = scored(cell, [(g, f"{'r' if g < 2 else 'w'}{i}") for g in range(4) for i in range(2)])
     assert apart["distinct_95"][0] == 0.0, "half the prompts have none"
+
+
+def test_one_group_tells_no_interval() -> None:
+    found = scored(Cell("oneway", GREEDY, 1, kind="diversity", draws=2), [(0, "r"), (0, "w")])
+    assert (found["distinct"], found["distinct_95"]) == (0.5, None)
 
 
 def test_full_cells_are_as_large_as_they_must_be() -> None:
@@ -227,7 +232,7 @@ def test_what_counts_are_different_answers_where_there_is_a_single_canvas() -> N
 def test_every_sampler_of_the_frontier_is_one_that_exists() -> None:
     for label in frontier.LABELS:
         assert method_recipe(label, "oneway", 1).sampler is not None
-    assert {*VARIANTS} <= {*LOOKS_AHEAD}
+    assert all(method_recipe(label, "oneway", 1).sampler.traits.candidates == 8 for label in VARIANTS)
     assert PRESET in frontier.FEW
 
 

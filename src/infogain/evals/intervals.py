@@ -52,6 +52,10 @@ class Interval(NamedTuple):
         above = self.above(level)
         return None if above is None else not above
 
+    def as_share(self) -> Interval:
+        """The interval of a share, whose bounds lie within 0 and 1; those that are not known stay so."""
+        return Interval(self.value, max(self.low, 0.0), min(self.high, 1.0))
+
     def rounded(self, digits: int) -> Interval:
         """The interval rounded to the digits that are shown, for a verdict that agrees with them."""
         return Interval(*(round(x, digits) for x in self))

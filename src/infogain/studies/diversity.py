@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
 from torch import Tensor
 
-from infogain.evals.intervals import Interval, mean_interval, share_interval, stored, wilson
+from infogain.evals.intervals import Interval, mean_interval, share_interval, wilson
 from infogain.evals.means import mean
 from infogain.options import Plain
 from infogain.recipe import Recipe
@@ -27,12 +26,12 @@ MANY = [name for name, task in TASKS.items() if task.many]  # tasks whose proble
 ALONE = [name for name, task in TASKS.items() if task.unconditional]  # those with a single canvas
 
 
-def diversity_cell(task: str, recipe: Recipe, size: str, split: str = "test") -> Cell:
+def diversity_cell(task: str, recipe: Recipe, size: str) -> Cell:
     """A cell that measures diversity: batches of draws of a task with a single canvas, draws of prompts of others."""
     batches: tuple[int, int] = of_size(size, (2, 2), (2, 30), (5, 300))
     prompts: tuple[int, int] = of_size(size, (2, 2), (10, 6), (50, 32))
     groups, draws = batches if task in ALONE else prompts
-    return Cell(task, recipe, groups, split=split, kind="diversity", draws=draws)
+    return Cell(task, recipe, groups, kind="diversity", draws=draws)
 
 
 class DiversityScores:
@@ -57,7 +56,7 @@ class DiversityScores:
     def numbers(self) -> Plain:
         different, draws = [len(texts) for texts in self.texts], self.cell.draws
         right = self._right()
-        distinct = _share(mean_interval([count / draws for count in different]))
+        distinct = mean_interval([count / draws for count in different]).as_share()
         entropy = mean_interval([total / draws for total in self.entropy])
         return {
             "right_by_group": self.right,
@@ -79,16 +78,6 @@ class DiversityScores:
         return share_interval([count / draws for count in self.right], len(self.right) * draws)
 
 
-def _share(found: Interval) -> Interval:
-    """An interval of a share: within 0 and 1."""
-    return Interval(found.value, max(0.0, found.low), min(1.0, found.high))
-
-
-def distinct(row: CellResult) -> Interval:
-    """Different right answers per draw."""
-    return stored(row["distinct"], row["distinct_95"])
-
-
 def drawn(cell: Cell) -> str:
     """How a cell was drawn, for a title: `5 batches of 300 draws`."""
     what = "batches" if cell.task in ALONE else "prompts"
@@ -106,6 +95,6 @@ def on_frontier(rows: list[CellResult]) -> list[CellResult]:
     return [row for row in rows if not any(_beats(other, row) for other in rows)]
 
 
-def _beats(one: CellResult, other: CellResult) -> Any:
+def _beats(one: CellResult, other: CellResult) -> bool:
     a, b = ((row["accuracy"], row["distinct"]) for row in (one, other))
-    return a != b and a[0] >= b[0] and a[1] >= b[1]
+    return bool(a != b and a[0] >= b[0] and a[1] >= b[1])

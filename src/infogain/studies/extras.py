@@ -49,8 +49,7 @@ def order_interval(cell: Cell, name: str, values: Sequence[float]) -> Interval:
     found = within(values, of)
     if name in SHARES:
         return share_interval(found, len(of) * len(cell.seeds))
-    place, low, high = mean_interval(found)
-    return Interval(place, max(low, 0.0), min(high, 1.0))  # NaN stays
+    return mean_interval(found).as_share()
 
 
 def show_order(row: CellResult, name: str, digits: int = 1, scale: float = 100.0) -> str:

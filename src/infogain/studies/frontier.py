@@ -9,7 +9,7 @@ from infogain.report.plots import Axes, Figure, figure_legend, spot, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Columns, Study, accuracy, tabulate
 from infogain.studies.cell import CellResult, Point, by, pick
-from infogain.studies.diversity import MANY, distinct, diversity_cell, drawn, on_frontier
+from infogain.studies.diversity import MANY, diversity_cell, drawn, on_frontier
 from infogain.studies.independent import interval
 from infogain.studies.methods import GREEDY, PRESET, TAU, method_recipe, of_size
 
@@ -20,7 +20,7 @@ LABELS = (
 FEW = ("ar", "entropy", "confidence (drawn)", "lookum", "info-gain", PRESET)
 MEASURED: Columns = {
     "right %": accuracy,
-    "different right %": lambda row: distinct(row).show(scale=100),
+    "different right %": lambda row: interval(row, "distinct").show(scale=100),
     "token-forwards": lambda row: grouped(row["token_forwards"]),
 }
 

@@ -47,13 +47,6 @@ VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α, and whose ran
     "lookum (shared)": {"name": "lookum", "draws": "shared"},
     PRESET: {"name": PRESET},
 }
-LOOKS_AHEAD = (
-    "lookum",
-    "info-gain",
-    "info-gain (φ top-1)",
-    "info-gain-beam",
-    *VARIANTS,
-)  # draw positions without τ too
 GREEDY = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin", "klass", "pc")  # Table 6, column 4
 # With τ_token = 0 the drawn token is the likeliest, so these are one sampler.
 TWINS = {
