@@ -49,6 +49,8 @@ ALL: list[Sampler] = [make(name, **options) for name, settings in SETTINGS.items
 DRAWS: list[Sampler] = [
     *(make("info-gain", n=4, gamma=0.6, draws=draws, tau_select=0.4) for draws in ("fresh", "shared", "fixed")),
     make("info-gain", n=4, gamma=0.6, need=1.5, cost_weight=0.5),
+    make("info-gain", n=4, gamma=0.4, cost_of="surprisal", bypass_of="drawn"),
+    make("info-gain-beam", n=3, width=2, gamma=0.4, bypass_of="drawn"),
     *(make("info-gain-beam", n=3, width=3, draws=draws) for draws in ("shared", "fixed")),
     make("lookum", n=4, draws="shared", tau_select=0.1),
     make("lookum", n=4, draws="fixed"),

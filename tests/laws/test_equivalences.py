@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import infogain
-from infogain import Result
+from infogain import OptionError, Result
 from infogain.models import judgement, one_way
 from infogain.samplers import Sampler, make
 from tests.cases import LAYOUTS, MODEL, SETTINGS, Layout
@@ -54,6 +54,19 @@ def test_lookum_is_info_gain_without_the_cost(options: dict[str, Any]) -> None:
             for seed in range(3):
                 ours, theirs = decode(a, layout, k, seed), decode(b, layout, k, seed)
                 assert torch.equal(ours.tokens, theirs.tokens)
+
+
+@pytest.mark.parametrize("name", ["info-gain", "lookum", "info-gain-beam"])
+@pytest.mark.parametrize("gamma", [0.4, 0.6])
+def test_where_the_likeliest_token_is_drawn_both_bypasses_are_one(name: str, gamma: float) -> None:
+    options = {"gamma": gamma, "tau_token": 0.0}
+    assert_same(make(name, bypass_of="drawn", **options), make(name, **options))
+
+
+def test_a_beam_ranks_by_entropy_alone() -> None:
+    with pytest.raises(OptionError, match=r"cost_of must be entropy .* got surprisal\. Use .* info-gain"):
+        make("info-gain-beam", cost_of="surprisal")
+    assert_same(make("info-gain-beam", width=1, cost_of="surprisal"), make("info-gain", cost_of="surprisal"))
 
 
 @pytest.mark.parametrize("name", ["info-gain", "lookum"])

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import Canvas
+from infogain import Canvas, StepEvent
 from infogain.algorithm.marginals import Marginals
-from infogain.algorithm.objective import immediate_cost, info_gain_objective, state_uncertainty
+from infogain.algorithm.objective import immediate_cost, info_gain_objective, state_uncertainty, surprisal
 from infogain.algorithm.state import Candidates, State, total
 from infogain.models import Tabular, random_joint
 from infogain.samplers import Sampler, make
@@ -62,13 +62,26 @@ def test_h_counts_every_token_at_the_state_it_was_committed_in(sampler: Sampler,
     assert result.cumulative_entropy.tolist() == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("cost_of", ["entropy", "surprisal"])
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("gamma", [0.4, 1.0])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
-def test_telescoping(layout: Layout, gamma: float, power: float) -> None:
-    """Within a block, Σ J = S(z_start) − S(z) − H̃, and S is 0 at the block's end."""
-    sampler = make("info-gain", n=4, gamma=gamma, gain_power=power)
-    result = infogain.decode(MODEL, layout.canvas(MODEL), sampler, schedule=2, block=layout.block)
+def test_telescoping(layout: Layout, gamma: float, power: float, cost_of: str) -> None:
+    """Within a block, Σ J = S(z_start) − S(z) − Σ C, and S is 0 at the block's end.
+
+    Σ C is H̃, or −log of the probability that the block was written with.
+    """
+    sampler = make("info-gain", n=4, gamma=gamma, gain_power=power, cost_of=cost_of)
+    written: dict[tuple[int, int], float] = defaultdict(float)
+
+    def observe(event: StepEvent) -> None:
+        z, a = event.z, event.a[event.kept]
+        for i, row in enumerate(a.parent.tolist()):
+            p = z.p.logits[row].softmax(-1)[a.chosen[i], a.tokens[i, a.chosen[i]]]
+            written[event.rows[row], int(z.start[row])] -= float(p.log().sum())
+
+    canvas = layout.canvas(MODEL)
+    result = infogain.decode(MODEL, canvas, sampler, schedule=2, block=layout.block, observe=observe, trace=True)
     assert result.trace is not None
     scores: dict[tuple[int, int], float] = defaultdict(float)
     first: dict[tuple[int, int], float] = {}
@@ -81,8 +94,10 @@ def test_telescoping(layout: Layout, gamma: float, power: float) -> None:
             scores[key] += chosen.score
             cost = dict(zip(row.columns, row.entropy, strict=True))
             spent[key] = spent.get(key, 0.0) + sum(cost[column] for column in chosen.columns)
+    paid = spent if cost_of == "entropy" else written
+    assert set(paid) == set(scores)
     for key, score in scores.items():
-        assert score == pytest.approx(first[key] - spent[key], abs=1e-9)
+        assert score == pytest.approx(first[key] - paid[key], abs=1e-9)
 
 
 def expected_objective(model: Tabular, tokens: Tensor, where: tuple[int, ...], independent: bool) -> float:
@@ -186,6 +201,28 @@ def test_equations_by_hand() -> None:
     assert info_gain_objective(z, a, z_next).tolist() == pytest.approx([-bit / 2, -bit])
     assert info_gain_objective(z, a, z_next, 0.0).tolist() == pytest.approx([bit, 0.0])
     assert state_uncertainty(state(model, torch.tensor([[0, 0, 0]]))).tolist() == [0.0]
+
+
+def test_entropy_is_the_mean_surprisal() -> None:
+    """Over the tokens of p, of one position and of two that are drawn independently."""
+    model = random_joint(3, 3, seed=2)
+    z = state(model, torch.full([1, 3], model.mask_id))
+    p = z.p.logits.softmax(-1)[0]
+    for where in ([1], [0, 2]):
+        mean = 0.0
+        for choice in itertools.product(range(3), repeat=len(where)):
+            chosen, tokens = torch.zeros(1, 3, dtype=torch.bool), torch.zeros(1, 3, dtype=torch.int64)
+            chosen[0, where], tokens[0, where] = True, torch.tensor(choice)
+            a = Candidates(torch.zeros(1, dtype=torch.int64), chosen, tokens)
+            mean += math.prod(float(p[c, x]) for c, x in zip(where, choice, strict=True)) * float(surprisal(z, a))
+        assert mean == pytest.approx(float(immediate_cost(z, a)))
+
+
+def test_a_token_without_probability_costs_no_infinity() -> None:
+    """Its surprisal is large and a number, so that it can be weighed, with 0 too."""
+    z = state(Tabular(torch.tensor([[0, 0], [0, 1]]), torch.ones(2, dtype=torch.int64), 2), torch.tensor([[2, 2]]))
+    a = Candidates(torch.zeros(1, dtype=torch.int64), torch.tensor([[True, False]]), torch.tensor([[1, 0]]))
+    assert 50 < float(surprisal(z, a)) < 1000
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -16,7 +16,7 @@ from infogain import Canvas, Vocabulary
 from infogain.algorithm import reference
 from infogain.algorithm.reference import MASK_ID, Hyperparameters, exact_model, ig_beam, info_gain_sampler
 from infogain.models import FullCanvas, Tabular, random_joint
-from infogain.samplers import InfoGainBeam, Sampler, make
+from infogain.samplers import InfoGain, InfoGainBeam, Sampler, make
 
 Row = list[int]
 DRAWS = ("fresh", "shared", "fixed")
@@ -27,6 +27,7 @@ def random_case(rng: random.Random) -> dict[str, Any]:
         "width": rng.choice([1, 2, 3]),
         "n": rng.choice([3, 5]),
         "gamma": rng.choice([1.0, 0.6]),
+        "bypass_of": rng.choice(["top1", "drawn"]),
         "phi": rng.choice(["drawn", "top1", "entropy", "margin"]),
         "tau_pos": rng.choice([0.1, 0.5]),
         "gain_power": rng.choice([0.0, 0.5, 1.0]),
@@ -96,13 +97,14 @@ def test_the_sampler_is_listing_1(number: int) -> None:
     }
     eos_id, block, k = rng.choice([None, 2]), rng.choice([None, None, 1, 4]), rng.choice([1, 1, 2, 3])
     h = Hyperparameters(**options, k=k, block=block, eos_id=eos_id, seed=rng.randrange(10**6))
-    h = replace(h, draws=rng.choice(DRAWS))
+    h = replace(h, draws=rng.choice(DRAWS), bypass_of=rng.choice(["top1", "drawn"]))
     page, z = blackboard(model), masked(row, model.mask_id)
     found = info_gain_sampler(page, z, h)
-    assert found == decoded(model, row, make("info-gain", **options, draws=h.draws), h)
+    sampler = InfoGain(**options, draws=h.draws, bypass_of=h.bypass_of)
+    assert found == decoded(model, row, sampler, h)
     assert found[0] == ig_beam(page, z, h, beam_size=1)[0]
-    drawn = make("info-gain", **options, draws=h.draws, tau_select=0.3)
-    assert info_gain_sampler(page, z, replace(h, tau_select=0.3)) == decoded(model, row, drawn, h)
+    for change in ({"tau_select": 0.3}, {"cost_of": "surprisal"}):
+        assert info_gain_sampler(page, z, replace(h, **change)) == decoded(model, row, replace(sampler, **change), h)
 
 
 GREEDY: dict[str, tuple[str, dict[str, Any]]] = {
@@ -129,7 +131,7 @@ def test_defaults_are_those_of_the_sampler() -> None:
     sampler = make("info-gain")
     shared = {name: value for name, value in vars(Hyperparameters()).items() if hasattr(sampler, name)}
     assert shared == {name: getattr(sampler, name) for name in shared}
-    assert len(shared) == 8
+    assert len(shared) == 10
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import infogain
@@ -29,8 +31,9 @@ def test_an_option_of_another_sampler_says_whose_it_is() -> None:
 
 def test_a_preset_is_its_settings_and_options_go_over_it() -> None:
     assert make("info-gain:paper") == InfoGain()
-    assert make("info-gain:validated") == InfoGain(gain_power=0.0)
-    assert make("info-gain:validated", gain_power=0.5, n=4) == InfoGain(gain_power=0.5, n=4)
+    options: dict[str, Any] = {"gain_power": 0.0, "tau_pos": 0.4, "cost_of": "surprisal", "bypass_of": "drawn"}
+    assert make("info-gain:validated") == InfoGain(**options)
+    assert make("info-gain:validated", gain_power=0.5, n=4) == InfoGain(**{**options, "gain_power": 0.5, "n": 4})
     plain = Recipe("info-gain:validated").plain()["sampler"]  # type: ignore[arg-type]  # Recipe parses names
     assert (plain["name"], plain["gain_power"]) == ("info-gain", 0.0)
 

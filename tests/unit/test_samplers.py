@@ -198,8 +198,8 @@ def test_the_noise_of_a_block_is_worked_out_once(monkeypatch: pytest.MonkeyPatch
 
 def test_gamma_1_pins_nothing_not_even_the_certain() -> None:
     certain = state([[1.0, 0.0], [0.5, 0.5]])
-    assert InfoGain(gamma=1.0).pinned(certain).tolist() == [[False, False]]
-    assert InfoGain(gamma=0.99).pinned(certain).tolist() == [[True, False]]
+    assert InfoGain(gamma=1.0).pinned(certain, certain.p.confidence).tolist() == [[False, False]]
+    assert InfoGain(gamma=0.99).pinned(certain, certain.p.confidence).tolist() == [[True, False]]
 
 
 def test_pinned_positions_come_first_the_most_confident_before_the_others() -> None:
@@ -236,6 +236,16 @@ def test_the_order_of_columns_is_total(dtype: torch.dtype) -> None:
 def test_a_pinned_position_has_one_draw() -> None:
     a = InfoGain(n=32, gamma=0.5, tau_token=1.0).propose(state([[0.6, 0.4]] * 3), torch.tensor([3]))
     assert (a.tokens == a.tokens[0]).all()
+
+
+def test_a_token_that_is_unlikely_is_not_pinned_where_the_drawn_one_counts() -> None:
+    """Its likeliest token would have the position written whatever was drawn there; γ is .8."""
+    z, sampler = state([[0.9, 0.1], [0.5, 0.5]]), InfoGain(bypass_of="drawn")
+    for tokens, pinned in (([0, 0], [True, False]), ([1, 0], [False, False])):
+        sure = sampler.sureness(z, torch.tensor([tokens]))
+        assert sure[0].tolist() == pytest.approx([[0.9, 0.1][tokens[0]], 0.5])
+        assert sampler.pinned(z, sure)[0].tolist() == pinned
+        assert InfoGain().pinned(z, InfoGain().sureness(z, torch.tensor([tokens])))[0].tolist() == [True, False]
 
 
 def test_klass_measures_the_move_from_the_past() -> None:

@@ -37,9 +37,22 @@ def information_gain(z: State, a: Candidates, z_next: State, power: float = 1.0)
 
 
 def info_gain_objective(z: State, a: Candidates, z_next: State, power: float = 1.0, weight: float = 1.0) -> Tensor:
-    """Eq. 5: J(a|z) = IG(a; z) − C(a|z), the cost times a weight that is 1 in the paper. [M]"""
-    cost = immediate_cost(z, a) if a.cost is None else a.cost
+    """Eq. 5: J(a|z) = IG(a; z) − C(a|z), the cost times a weight that is 1 in the paper. [M]
+
+    Candidates that carry their surprisal pay that instead, see ADR 22.
+    """
+    known = a.cost if a.surprisal is None else a.surprisal
+    cost = immediate_cost(z, a) if known is None else known
     return information_gain(z, a, z_next, power) - (cost if weight == 1 else weight * cost)
+
+
+def surprisal(z: State, a: Candidates) -> Tensor:
+    """−Σ_{ℓ∈A} log p_ℓ(x_ℓ): what Eq. 2 is the mean of, over tokens drawn from p. [M]
+
+    For candidates as a sampler proposes them, equally many for each row of the state.
+    """
+    p = z.p.probability(a.tokens.view(len(z.cost), -1, a.tokens.shape[-1])).flatten(0, 1)
+    return total(masked_or(-p.clamp(min=torch.finfo(p.dtype).tiny).log(), a.chosen))
 
 
 def select(score: Tensor, sizes: Sequence[int], beam: int) -> tuple[Index, list[int]]:

@@ -52,10 +52,12 @@ class Hyperparameters:
     n: int = 8  # N, candidate actions
     k: int = 1  # K, columns written in a step
     gamma: float = 0.8  # γ of the bypass; 1 turns it off
+    bypass_of: str = "top1"  # whose probability γ is held against, by its name in CERTAINTY
     tau_token: float = 0.7
     tau_pos: float = 0.1
     phi: str = "drawn"  # φ, by its name in CERTAINTY
     gain_power: float = 1.0  # 𝓗 = Σ H / |M|^power: 1 is the paper's mean
+    cost_of: str = "entropy"  # of Listing 1: what J counts as the cost of a token, by its name in PRICES
     draws: str = "fresh"  # numbers that tokens are drawn by, see `token_noise`
     tau_select: float = 0.0  # of Listing 1: one of the candidates is taken by softmax(J/τ); 0: the best
     block: int | None = None  # columns of a block; None: all are one
@@ -78,7 +80,7 @@ def info_gain_sampler(model: Model, z: Row, h: Hyperparameters) -> tuple[Row, fl
             z_candidates = [apply(z, a) for a in candidates]
             p_candidates = [model(z_next) for z_next in z_candidates]
             scores = [
-                information_gain((z, p), (z_next, p_next), block, h.gain_power) - immediate_cost(p, a)  # Eq. 5: J
+                information_gain((z, p), (z_next, p_next), block, h.gain_power) - PRICES[h.cost_of](p, a)  # Eq. 5: J
                 for a, z_next, p_next in zip(candidates, z_candidates, p_candidates, strict=True)
             ]
             # 3. State transition
@@ -126,7 +128,9 @@ def action_sampler(p: list[Distribution], masked: list[int], t: int, h: Hyperpar
 
     Sec. 3.2.3, high-confidence bypass: columns above γ come first in every action, with one token for all of them.
     """
-    pinned = [c for c in masked if max(p[c]) > h.gamma]
+    first = {c: draw(p[c], h.tau_token, token_noise(h, seed, t, 0, c)) for c in masked}  # tokens of candidate 0
+    sure = {c: CERTAINTY[h.bypass_of](p[c], first[c]) for c in masked}
+    pinned = [c for c in masked if sure[c] > h.gamma]
     free = [c for c in masked if c not in pinned]
     candidates = []
     for i in range(h.n if len(masked) > h.k else 1):  # actions that fill the block are worth the same: one will do
@@ -134,7 +138,7 @@ def action_sampler(p: list[Distribution], masked: list[int], t: int, h: Hyperpar
         token = {c: draw(p[c], h.tau_token, number[c]) for c in masked}
         tau = h.tau_pos if i > 0 else 0.0  # candidate 0 is the greedy action
         key = {c: CERTAINTY[h.phi](p[c], token[c]) + tau * gumbel(seed, noise.POSITION, t, i, c) for c in free}
-        order = sorted(pinned, key=lambda c: -max(p[c])) + sorted(free, key=lambda c: -key[c])
+        order = sorted(pinned, key=lambda c: -sure[c]) + sorted(free, key=lambda c: -key[c])
         candidates.append({c: token[c] for c in order[: h.k]})
     return candidates
 
@@ -155,6 +159,14 @@ def entropy(p: Distribution) -> float:
 def immediate_cost(p: list[Distribution], a: Action) -> float:
     """Eq. 2: C(a|z) = Σ_{ℓ∈A} H_ℓ(z)."""
     return sum(entropy(p[c]) for c in sorted(a))  # left to right: equal costs are equal to the last bit
+
+
+def surprisal(p: list[Distribution], a: Action) -> float:
+    """−Σ_{ℓ∈A} log p_ℓ(x_ℓ): what the tokens themselves cost, where Eq. 2 is the mean over what could be drawn."""
+    return -sum(math.log(p[c][a[c]]) for c in sorted(a))
+
+
+PRICES: dict[str, Callable[[list[Distribution], Action], float]] = {"entropy": immediate_cost, "surprisal": surprisal}
 
 
 def state_uncertainty(state: State, block: range, power: float) -> float:

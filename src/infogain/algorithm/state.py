@@ -200,6 +200,7 @@ class Candidates:
     tokens: Tensor  # [M, W] what to write there; elsewhere meaningless
     cost: Tensor | None = None  # [M] C(a|z), which the loop works out
     selection_noise: Tensor | None = None  # [M] added to the score where one is selected; unset: the best is
+    surprisal: Tensor | None = None  # [M] of what is written, for a sampler that counts it as the cost
 
     @classmethod
     def grid(cls, chosen: Tensor, tokens: Tensor, selection_noise: Tensor | None = None) -> Candidates:
@@ -216,8 +217,8 @@ class Candidates:
     def __getitem__(self, index: Index) -> Candidates:
         if index is ALL:
             return self
-        cost, luck = (None if x is None else x[index] for x in (self.cost, self.selection_noise))
-        return Candidates(self.parent[index], self.chosen[index], self.tokens[index], cost, luck)
+        told = (None if x is None else x[index] for x in (self.cost, self.selection_noise, self.surprisal))
+        return Candidates(self.parent[index], self.chosen[index], self.tokens[index], *told)
 
 
 def check_form(a: Candidates, z: State) -> None:

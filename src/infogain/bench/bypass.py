@@ -25,6 +25,6 @@ class ForcedBypass(InfoGain):
 
     rate: float = option(0.9, "probability that a row's step is bypassed", low=0, high=1)
 
-    def pinned(self, z: State) -> Tensor:
+    def pinned(self, z: State, sure: Tensor) -> Tensor:  # noqa: ARG002  # how sure a position is does not count here
         bypassed = noise.uniform(z.seed, BYPASS, z.start, z.step) < self.rate  # [R]
         return z.masked & bypassed[:, None]

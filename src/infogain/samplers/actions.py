@@ -163,6 +163,12 @@ class LookAhead(Drawing):
         above=0,
         high=1,
     )
+    bypass_of: str = option(
+        "top1",
+        "probability that gamma is held against: that of the likeliest token, or of the one drawn there",
+        choices=("top1", "drawn"),
+        implied=True,
+    )
     phi: str = option("drawn", "certainty that positions are sampled by", choices=tuple(METRICS))
     tau_select: float = option(
         0.0,
@@ -192,18 +198,23 @@ class LookAhead(Drawing):
         drawing = _drawing(super().traits, self.tau_pos > 0 and self.n > 1, self.phi == "drawn")
         return replace(drawing, candidates=self.n)
 
-    def pinned(self, z: State) -> Tensor:
-        """Sec. 3.2.3, high-confidence bypass: positions that come first in every action, by confidence. [R, W]"""
-        return z.masked & (z.p.confidence > self.gamma)
+    def sureness(self, z: State, tokens: Tensor) -> Tensor:
+        """The probability that the bypass goes by, given candidate 0's tokens. [R, W]"""
+        return certainty(self.bypass_of, z.p, tokens[:, None])[:, 0]
+
+    def pinned(self, z: State, sure: Tensor) -> Tensor:
+        """Sec. 3.2.3, high-confidence bypass: positions that come first in every action, the surest before. [R, W]"""
+        return z.masked & (sure > self.gamma)
 
     def propose(self, z: State, budget: Tensor) -> Candidates:
         tokens = self.draw(z, self.n)  # [R, N, W]
         tau = _temperatures(self.tau_pos, self.n, tokens.device)
         key = certainty(self.phi, z.p, tokens) + tau * position_noise(z, self.n)
         if self.gamma < 1 or type(self).pinned is not LookAhead.pinned:
-            pinned = self.pinned(z)[:, None]  # those come first, and have one draw that all candidates share
+            sure = self.sureness(z, tokens[:, 0])
+            pinned = self.pinned(z, sure)[:, None]  # those come first, and have one draw that all candidates share
             tokens = torch.where(pinned, tokens[:, :1], tokens)
-            key = torch.where(pinned, z.p.confidence[:, None] * PINNED_FIRST, key)
+            key = torch.where(pinned, sure[:, None] * PINNED_FIRST, key)
         masked = z.masked[:, None]
         chosen = top(ordering(masked, key), budget[:, None]) & masked
         if self.need:

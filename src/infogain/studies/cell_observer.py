@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from infogain.evals.bypass_count import decisions, gamma_of
+from infogain.evals.bypass_count import decisions, look_ahead_of
 from infogain.loop.batch import Observer
 from infogain.loop.step import StepEvent
 from infogain.options import Plain
@@ -32,7 +32,7 @@ class CellObserver:
 
     def __init__(self, recipe: Recipe, keep: tuple[str, ...]) -> None:
         traits = recipe.sampler.traits
-        self.gamma = gamma_of(recipe)
+        self.sampler = look_ahead_of(recipe)
         self.paths: list[PathStep] | None = [] if "path" in keep and traits.beam == traits.copies == 1 else None
         self.scores: list[Tensor] | None = [] if "scores" in keep else None
         self.counts: list[Tensor] = []  # of each step: choices, those that were bypassed, those with one candidate
@@ -41,12 +41,12 @@ class CellObserver:
     @property
     def observer(self) -> Observer | None:
         """Itself, where there is something to observe, else None."""
-        watched = [x for x in (self.gamma, self.scores, self.paths) if x is not None]
+        watched = [x for x in (self.sampler, self.scores, self.paths) if x is not None]
         return self if watched else None
 
     def __call__(self, event: StepEvent) -> None:
-        if self.gamma is not None:
-            self.counts.append(decisions(event, self.gamma).sum(-1))
+        if self.sampler is not None:
+            self.counts.append(decisions(event, self.sampler).sum(-1))
         if self.scores is not None:
             self.scores.append(event.score[event.kept])
         if self.paths is not None:
