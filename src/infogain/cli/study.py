@@ -25,7 +25,7 @@ from infogain.studies.benchmark import check_data
 from infogain.studies.cell import Cell, CellResult
 from infogain.studies.methods import SIZES
 from infogain.studies.report_page import save_report
-from infogain.studies.run_cells import Report, do, finished, missing, run_study
+from infogain.studies.run_cells import Report, Workers, do, finished, missing, run_study
 from infogain.studies.store import Store
 from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
@@ -94,14 +94,15 @@ def study(
     for each in chosen:
         check_record(out / f"{each.name}.json", {"size": size, "model": subject.described}, overwrite)
     deadline = time.monotonic() if cached else None  # past: no cell is begun
-    with resumable(lambda: f"{len(store.cells)} finished cells in {store.path}"):
+    kept = resumable(lambda: f"{len(store.cells)} finished cells in {store.path}")
+    with kept, Workers(subject, workers, deadline) as processes:
         for each in chosen:
             with watch(each.name, len(missing(each.points_for(size, subject), subject, store))) as report:
-                rows = run_study(each, size, subject, store, report, workers, deadline)
+                rows = run_study(each, size, processes, store, report)
             tell(console, each, rows, save(each, rows, size, subject, out) if rows else [])
         traces = trace_pair.points()
         with watch("one problem", len(missing(traces, subject, store))) as report:
-            do(missing(traces, subject, store), subject, store, report)
+            do(missing(traces, subject, store), Workers(subject), store, report)
     trace_pair.save(finished(traces, subject, store), out)
     console.print(f"report → {save_report(out)}", soft_wrap=True)
 

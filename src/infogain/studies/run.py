@@ -20,7 +20,7 @@ from infogain.studies.benchmark import check_data
 from infogain.studies.cell import BENCHMARKS, Cell
 from infogain.studies.decoding import BUDGET, candidates
 from infogain.studies.methods import SIZES
-from infogain.studies.run_cells import do, missing, run_study
+from infogain.studies.run_cells import Workers, do, missing, run_study
 from infogain.studies.store import Store
 from infogain.studies.study_files import expected
 from infogain.studies.subject import Subject
@@ -53,15 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     began = time.monotonic()
     deadline = began + 60 * options.minutes if options.minutes else None
-    do(missing(points, subject, store), subject, store, say, options.workers, deadline)  # one pool for all
-    for study in studies:
-        rows = run_study(study, options.size, subject, store, say, options.workers, deadline)
-        spent = time.monotonic() - began
-        print(
-            f"== {study.name}: {len(rows)} of {expected(study, options.size, subject, rows)} points, "
-            f"{spent:.0f} s so far",
-            flush=True,
-        )
+    with Workers(subject, options.workers, deadline) as workers:
+        do(missing(points, subject, store), workers, store, say)  # of all studies at once
+        for study in studies:
+            rows = run_study(study, options.size, workers, store, say)
+            spent = time.monotonic() - began
+            print(
+                f"== {study.name}: {len(rows)} of {expected(study, options.size, subject, rows)} points, "
+                f"{spent:.0f} s so far",
+                flush=True,
+            )
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -40,20 +41,12 @@ def finished(points: Sequence[Point], subject: Subject, store: Store) -> list[Ce
     ]
 
 
-def run_study(
-    study: Study,
-    size: str,
-    subject: Subject,
-    store: Store,
-    report: Report,
-    workers: int = 1,
-    deadline: float | None = None,
-) -> list[CellResult]:
+def run_study(study: Study, size: str, workers: Workers, store: Store, report: Report) -> list[CellResult]:
     """Decode the missing cells of a study, then those that follow from them, and so on; returns all rows there are."""
-    points, rows = study.points_for(size, subject), list[CellResult]()
+    points, rows = study.points_for(size, workers.subject), list[CellResult]()
     while len(rows) < len(points):
-        do(missing(points, subject, store), subject, store, report, workers, deadline)
-        rows = finished(points, subject, store)
+        do(missing(points, workers.subject, store), workers, store, report)
+        rows = finished(points, workers.subject, store)
         if len(rows) == len(points):
             points = points + study.follow(size, rows)
         else:  # the time is up
@@ -61,46 +54,66 @@ def run_study(
     return rows
 
 
-def do(
-    todo: Todo, subject: Subject, store: Store, report: Report, workers: int = 1, deadline: float | None = None
-) -> None:
-    """Decode and store cells until the deadline (of `time.monotonic`). Those whose time counts run alone, last."""
-    shared = {key: cell for key, cell in todo.items() if not cell.alone}
-    alone = {key: cell for key, cell in todo.items() if cell.alone}
-    outcomes = in_processes(shared, subject, workers, deadline) if workers > 1 else in_turn(shared, subject, deadline)
-    for results in (outcomes, in_turn(alone, subject, deadline)):
-        for key, numbers in results:
-            store.add(key, todo[key].plain(), subject.fingerprint, numbers)
+def do(todo: Todo, workers: Workers, store: Store, report: Report) -> None:
+    """Decode and store cells. Those whose time counts run alone, last."""
+    for alone in (False, True):
+        own = {key: cell for key, cell in todo.items() if cell.alone is alone}
+        for key, numbers in workers.decode(own, alone):
+            store.add(key, todo[key].plain(), workers.subject.fingerprint, numbers)
             report(todo[key], numbers)
 
 
-def in_turn(todo: Todo, subject: Subject, deadline: float | None) -> Iterator[tuple[str, Plain]]:
-    """Decode cells one after the other."""
-    prepare(subject.device)
-    for key, cell in todo.items():
-        if deadline is not None and time.monotonic() > deadline:
-            return
-        yield key, run_cell(subject, cell)
+class Workers:
+    """Decode cells in this process, or in several: the loop is bound by the host, so they share a GPU well.
 
+    Processes are started when there is work for them, and kept for what comes next.
 
-def in_processes(todo: Todo, subject: Subject, workers: int, deadline: float | None) -> Iterator[tuple[str, Plain]]:
-    """Decode cells in several processes: the loop is bound by the host, so they share a GPU well."""
-    queue = iter(todo.items())
-    context = multiprocessing.get_context("spawn")
-    start = (subject.name, str(subject.device), subject.data)
-    workers = max(1, min(workers, len(todo)))  # a pool starts all of them
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=start) as pool:
-        running: dict[Future[Plain], str] = {}
+    deadline  of `time.monotonic`: no cell is begun after it; unset: no limit
+    """
+
+    def __init__(self, subject: Subject, count: int = 1, deadline: float | None = None) -> None:
+        self.subject, self.count, self.deadline = subject, count, deadline
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def late(self) -> bool:
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def decode(self, todo: Todo, alone: bool = False) -> Iterator[tuple[str, Plain]]:
+        """The numbers of cells, as each is done; `alone`: with nothing beside it."""
+        return self._in_turn(todo) if alone or self.count == 1 else self._in_processes(todo)
+
+    def _in_turn(self, todo: Todo) -> Iterator[tuple[str, Plain]]:
+        prepare(self.subject.device)
+        for key, cell in todo.items():
+            if self.late:
+                return
+            yield key, run_cell(self.subject, cell)
+
+    def _in_processes(self, todo: Todo) -> Iterator[tuple[str, Plain]]:
+        queue, running = iter(todo.items()), dict[Future[Plain], str]()
         while True:
-            while len(running) < workers and (deadline is None or time.monotonic() < deadline):
-                key, cell = next(queue, (None, None))
-                if key is None or cell is None:
-                    break
-                running[pool.submit(_work, cell)] = key
+            for key, cell in islice(queue, 0 if self.late else self.count - len(running)):
+                running[self.pool.submit(_work, cell)] = key
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
+
+    @property
+    def pool(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            start = (self.subject.name, str(self.subject.device), self.subject.data)
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.count, mp_context=context, initializer=_start, initargs=start)
+        return self._pool
 
 
 def _start(name: str, device: str, data: Path | None) -> None:
