@@ -22,7 +22,7 @@ class Recipe(Options):
 
     name: ClassVar[str] = "recipe"
 
-    sampler: Sampler = option("info-gain", "how each step chooses")
+    sampler: Sampler = option("info-gain:validated", "how each step chooses")
     schedule: Schedule = option(TokensPerStep(), "how many tokens each step commits")
     block: int | None = option(None, BLOCK_HELP, low=0, high=MOST)
     order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))

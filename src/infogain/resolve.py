@@ -33,7 +33,7 @@ def as_recipe(given: Given = None, options: Mapping[str, Any] = {}, call: Callab
     """
     start = _start(given)
     if "sampler" in options:
-        start = _with_sampler(start, options["sampler"])
+        start = _with_sampler(None if given is None else start, options["sampler"])
     known = {*fields(type(start.sampler)), *SCHEDULE, *fields(Recipe)}
     if strange := [name for name in options if name not in known]:
         taken = signature(call).parameters.values() if call else ()
@@ -102,20 +102,26 @@ def _start(given: Given) -> Recipe:
     if isinstance(given, Mapping) and "name" not in given:
         return Recipe.of(given)
     if isinstance(given, Mapping | Sampler | type):
-        return _with_sampler(Recipe(), given)
+        return _with_sampler(None, given)
     raise InputError(f"a recipe is a Recipe, a sampler, a name of either, a path or a plain table; got {given!r:.80}.")
 
 
 def _named(name: str) -> Recipe:
     """A sampler's name, a recipe's, or a path."""
     if name.partition(":")[0] in SAMPLERS:
-        return _with_sampler(Recipe(), name)
+        return _with_sampler(None, name)
     if name in recipe_names() or is_path(name):
         return load_recipe(name)
     raise UnknownName("sampler or recipe", name, {*SAMPLERS, *recipe_names()})
 
 
-def _with_sampler(recipe: Recipe, sampler: Any) -> Recipe:
-    """A name that the recipe's sampler bears already changes nothing, as --sampler does not."""
+def _with_sampler(recipe: Recipe | None, sampler: Any) -> Recipe:
+    """A recipe that was given, or none, with a sampler.
+
+    A name that the sampler of a given recipe bears already changes nothing, as --sampler does not. Where none was
+    given it stands for its own settings: those of the default, which is a preset, are not mixed with them.
+    """
+    if recipe is None:
+        return Recipe(sampler)
     same = isinstance(sampler, str) and sampler == recipe.sampler.name
     return recipe if same else replace(recipe, sampler=sampler)

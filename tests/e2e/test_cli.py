@@ -286,7 +286,7 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_the_demo_steps_through_both_samplers(demo_folder: tuple[Path, str]) -> None:
     _, text = demo_folder
-    for name in ("entropy", "info-gain"):
+    for name in ("entropy", "info-gain:validated"):
         assert len(re.findall(rf"^step +\d+  {name} ", text, re.M)) == 18
         assert re.search(rf"^{name} +wrote \d\d × \d\d = \d+: (right|wrong)\.$", text, re.M)
     assert "One text proves nothing: now 2 draws of oneway and 2 draws of sudoku." in text
@@ -328,7 +328,7 @@ def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path
     folder, text = demo_folder
     page = (folder / "report.html").read_text()
     assert re.search(r'"title":"entropy: (right|wrong)"', page)
-    assert re.search(r'"title":"info-gain: (right|wrong)"', page)
+    assert re.search(r'"title":"info-gain:validated: (right|wrong)"', page)
     assert page.count("<tbody>") == 2
     words = " ".join(html.unescape(page).split())
     told = [line for line in text.splitlines() if " wrote " in line]
@@ -381,5 +381,5 @@ def test_without_matplotlib_only_the_picture_is_missing(tmp_path: Path, monkeypa
 def test_on_a_terminal_the_demo_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infogain.cli.demo.DELAY", 0.0)
     text = ok("demo", "--count", "1", "--out", tmp_path, env=TERMINAL)
-    assert "info-gain, step 18" in text
+    assert "info-gain:validated, step 18" in text
     assert "12/12" in text

@@ -12,6 +12,7 @@ import pytest
 
 import infogain
 from infogain import InputError, OptionError, Recipe, TextModel, UnknownName, recipe_files
+from infogain.cli.flags import RecipeFlags
 from infogain.cli.model import Source
 from infogain.evals.runs import list_runs
 from infogain.generate import BLOCK
@@ -20,7 +21,7 @@ from infogain.options import fields, option, plain
 from infogain.recipe_files import load_recipe, recipe_names
 from infogain.recipe_writer import dump_recipe
 from infogain.resolve import SCHEDULE, as_recipe
-from infogain.samplers import SAMPLERS, Entropy, InfoGain
+from infogain.samplers import SAMPLERS, Entropy, InfoGain, make
 from tests.e2e.test_cli import ok, refused
 from tests.laws.test_backbone import SPECS
 from tests.unit.test_generate import LETTERS, MASK, Letters
@@ -122,6 +123,28 @@ def test_a_block_causal_model_keeps_its_width_unless_another_is_asked_for() -> N
 # what a call takes
 
 
+@pytest.mark.parametrize("name", ["info-gain", "info-gain:paper"])
+def test_a_name_stands_for_its_own_settings_and_not_for_those_of_the_default(name: str) -> None:
+    """The default is a preset of the same sampler; whoever names the sampler must get what the paper prints."""
+    paper, ours = InfoGain(), make("info-gain:validated")
+    assert Recipe().sampler == as_recipe().sampler == ours != paper
+    for given, options in ((name, {}), ({"name": name}, {}), (None, {"sampler": name})):
+        assert as_recipe(given, options).sampler == paper
+    assert as_recipe(name, {"n": 4}).sampler == InfoGain(n=4)
+    assert as_recipe(None, {"n": 4}).sampler == make("info-gain:validated", n=4)
+    assert RecipeFlags(sampler={"name": name}).over(Recipe()).sampler == paper
+    assert RecipeFlags(sampler={"name": name, "n": 4}).over(Recipe()).sampler == InfoGain(n=4)
+    assert RecipeFlags(sampler={"n": 4}).over(Recipe()).sampler == make("info-gain:validated", n=4)
+
+
+def test_a_recipe_that_is_given_keeps_the_settings_of_a_sampler_that_is_named_again() -> None:
+    """As before there was a default with settings of its own."""
+    given = Recipe(InfoGain(tau_pos=0.3))
+    assert as_recipe(given, {"sampler": "info-gain", "n": 4}).sampler == InfoGain(tau_pos=0.3, n=4)
+    assert RecipeFlags(sampler={"name": "info-gain", "n": 4}).changing(given).sampler == InfoGain(tau_pos=0.3, n=4)
+    assert RecipeFlags(sampler={"name": "entropy"}).changing(given).sampler == make("entropy")
+
+
 def test_every_way_to_name_a_sampler_is_one(model: TextModel, tmp_path: Path) -> None:
     made = InfoGain(n=4, tau_pos=0.2)
     path = tmp_path / "mine.toml"
@@ -131,7 +154,7 @@ def test_every_way_to_name_a_sampler_is_one(model: TextModel, tmp_path: Path) ->
         (plain(made), {}),
         ("info-gain", {"n": 4, "tau_pos": 0.2}),
         (None, {"sampler": made}),
-        (None, {"n": 4, "tau_pos": 0.2}),
+        (None, {"n": 4, "tau_pos": 0.2, "gain_power": 1.0, "cost_of": "entropy", "bypass_of": "top1"}),
         (InfoGain(n=2, tau_pos=0.2), {"n": 4}),
         (Recipe(made), {}),
         ({"sampler": plain(made)}, {}),

@@ -174,7 +174,7 @@ def test_steps_that_cross_more_cross_what_the_page_says() -> None:
 def test_generate_crosses_the_modules_that_the_page_names() -> None:
     walk, loaded = Walk(), model()
     with walking(walk):
-        infogain.generate(loaded, PROMPTS[0], length=21)
+        infogain.generate(loaded, PROMPTS[0], "info-gain", length=21)
     assert walk.order == [module for line in table("module") for module in named(line[0])]
 
 
@@ -184,7 +184,7 @@ def test_the_example_is_what_happens(capsys: pytest.CaptureFixture[str]) -> None
     said, printed = re.search(r"text\) +# (.+)", call), capsys.readouterr().out.strip()
     assert said is not None
     assert said[1] == printed == "38-11=27,72+27=99"
-    (text,) = infogain.generate(model(), PROMPTS[0], length=21, trace=True)
+    (text,) = infogain.generate(model(), PROMPTS[0], "info-gain", length=21, trace=True)
     assert (text.forwards, text.finish) == (21, "eos")
     assert text.trace is not None
     (row,) = text.trace.steps[12].rows

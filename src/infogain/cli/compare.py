@@ -46,7 +46,9 @@ MEANINGS = {
 @click.command(cls=SectionedCommand)
 @click.argument("prompt")
 @model_flags
-@click.option("--samplers", default="entropy,info-gain", show_default=True, help="names, with commas between them")
+@click.option(
+    "--samplers", default="entropy,info-gain:validated", show_default=True, help="names, with commas between them"
+)
 @LENGTH
 @CHAT
 @SYSTEM
@@ -123,7 +125,8 @@ def with_sampler(recipe: Recipe, name: str, settings: RecipeFlags) -> Recipe:
     """The recipe with the sampler of this name, and of the flags those that it takes."""
     takes = fields(SAMPLERS[name])
     own = {key: value for key, value in settings.sampler.items() if key in takes}
-    return RecipeFlags(sampler={"name": name, **own}, base=settings.base if "base" in takes else {}).over(recipe)
+    flags = RecipeFlags(sampler={"name": name, **own}, base=settings.base if "base" in takes else {})
+    return flags.changing(recipe) if settings.file else flags.over(recipe)
 
 
 def common_part(settings: RecipeFlags) -> RecipeFlags:

@@ -36,13 +36,15 @@ WIDTHS = {"sampler": 19, "right %": 13}  # of columns, so that tables stand unde
 
 EXPLAINED = """\
 A small trained model writes a true equation: decimal factors, binary product.
-entropy writes what is surest now; info-gain also weighs what stays uncertain.
+entropy writes what is surest now. info-gain:validated, the default, tries eight
+actions and takes the one that leaves the rest least uncertain for its price.
 H̃ adds up the entropy of every token as it is written: less is surer.
 """
 READING = """\
 The best of each column in bold. Most intervals overlap: such differences prove
-nothing. Look-ahead (lookum, info-gain) pays with token-forwards. It picks among
-draws, so it may be right often with the same few texts: look at both columns.
+nothing (docs/results.md has 1,500 draws). Look-ahead (lookum, info-gain) pays
+with token-forwards. It picks among draws, so it may be right often with the same
+few texts: look at both columns.
 """
 PLAYED = (
     "One-way multiplication, seed 0, one token a step: nothing is picked, and one text proves nothing. Cells are "

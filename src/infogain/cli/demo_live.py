@@ -14,12 +14,12 @@ from infogain.loop.lane import Lane
 from infogain.loop.step import StepEvent
 from infogain.loop.trace import Story, Trace
 from infogain.studies.demo import K
-from infogain.studies.methods import METHODS, recipe
+from infogain.studies.methods import PRESET, method_recipe
 from infogain.studies.subject import Subject
 from infogain.zoo.tasks import load_task
 
 TASK = "oneway"
-NAMES = ("entropy", "info-gain")
+NAMES = ("entropy", PRESET)
 
 
 class LiveComparison(NamedTuple):
@@ -35,7 +35,7 @@ def compare_live(console: Console, subject: Subject, delay: float) -> LiveCompar
     task = load_task(TASK)
     problem = task.problems(1, "test")[0]
     canvas = Canvas.infill([alphabet.encode(problem.canvas)], alphabet.mask_id)
-    lanes = [Lane(canvas, recipe(METHODS[name], K[TASK])) for name in NAMES]
+    lanes = [Lane(canvas, method_recipe(name, TASK, K[TASK])) for name in NAMES]
     stories = [Story(Trace(lane.recipe.plain(), alphabet.mask_id, canvas.rows())) for lane in lanes]
     canvases = [LiveCanvas(name, story, alphabet.characters) for name, story in zip(NAMES, stories, strict=True)]
 
@@ -50,7 +50,8 @@ def compare_live(console: Console, subject: Subject, delay: float) -> LiveCompar
     texts = [alphabet.decode(result.tokens[0].tolist()) for result in results]
     verdicts = ["right" if task.check(problem, text) else "wrong" for text in texts]
     named = list(zip(NAMES, texts, verdicts, strict=True))
-    said = [f"{name:<9} wrote {in_decimals(text)}: {verdict}." for name, text, verdict in named]
+    width = max(map(len, NAMES))
+    said = [f"{name:<{width}} wrote {in_decimals(text)}: {verdict}." for name, text, verdict in named]
     console.print("", *said, sep="\n")
     traces = [result.trace for result in results if result.trace]
     titles = [f"{name}: {verdict}" for name, verdict in zip(NAMES, verdicts, strict=True)]

@@ -73,9 +73,20 @@ class RecipeFlags:
     recipe: Plain = dataclasses.field(default_factory=dict)
 
     def over(self, start: Recipe) -> Recipe:
-        """Flags over the recipe that --recipe names, or over this one where it names none."""
+        """Flags over the recipe that --recipe names, or over this one where it names none.
+
+        There a sampler that is named has its own settings, whatever those of the default are.
+        """
+        if self.file:
+            return self.changing(load_recipe(self.file["name"]))
+        if "name" in self.sampler:
+            start = dataclasses.replace(start, sampler=SAMPLERS.make(self.sampler["name"]))
+        return self.changing(start)
+
+    def changing(self, recipe: Recipe) -> Recipe:
+        """Flags over a recipe that was asked for: one whose sampler has the name that is given keeps its settings."""
         sampler = {**self.sampler, "base": self.base} if self.base else self.sampler
-        return change(load_recipe(self.file["name"]) if self.file else start, sampler, self.schedule, self.recipe)
+        return change(recipe, sampler, self.schedule, self.recipe)
 
 
 def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:

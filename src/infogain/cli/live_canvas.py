@@ -122,8 +122,9 @@ class Screen:
             self._live.update(self._frame(), refresh=True)
             time.sleep(self.delay / len(self.canvases))
             return
+        wide = max(10, *(len(each.title) for each in self.canvases))
         for line in canvas.lines(limit=self._height):
-            self.console.print(f"step {canvas.story.step:3}  {canvas.title:<10}", line, soft_wrap=True)
+            self.console.print(f"step {canvas.story.step:3}  {canvas.title:<{wide}}", line, soft_wrap=True)
 
     @property
     def _height(self) -> int:

@@ -29,6 +29,7 @@ EXPLAINED: dict[str, str] = {
     "τ_select": "temperature of the choice among candidates; 0: the best is taken",
     "draws": "random numbers of tokens: fresh for each candidate, shared by those of a step, or fixed for the decode",
     "setting": "options that differ from the paper's",
+    "setting or sampler": "options of info-gain that differ from the paper's, or another sampler",
     "option": "which option was changed, alone",
     "value": "what it was set to",
     "block": "columns decoded together",
