@@ -49,10 +49,11 @@ test-gpu: $(READY) ## the laws on a CUDA device, in order and in a random one
 	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/gpu
 	$(BIN)/python -m pytest -o addopts="$(TIER)" --shuffle $$$$ tests/gpu
 
-docs: $(READY) ## write what is made from other files: the paper map, the pages of numbers, the outline of commands
+docs: $(READY) ## write what is made from other files: the paper map, pages of numbers, the README's picture, the outline of commands
 	$(BIN)/python tools/paper_map.py
 	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py
+	$(BIN)/python tools/pictures.py
 
 format: $(READY) ## fix what can be fixed
 	$(BIN)/ruff check --fix .

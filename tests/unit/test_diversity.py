@@ -25,6 +25,7 @@ from infogain.studies.diversity import (
     drawn,
     more_distinct,
     on_frontier,
+    right_and_different,
 )
 from infogain.studies.methods import METHODS, PRESET, VARIANTS, method_recipe, recipe
 from infogain.studies.store import Store
@@ -204,20 +205,21 @@ def test_the_frontier_leaves_out_what_another_beats() -> None:
         row("beaten in both", [4, 4], [4, 4]),
         row("twin", [9, 9], [2, 2]),
     ]
-    assert [each["sampler"] for each in on_frontier(rows)] == ["sure", "varied", "between", "twin"]
+    assert [each["sampler"] for each in on_frontier(rows, right_and_different)] == ["sure", "varied", "between", "twin"]
     places = frontier.frontier_places([*rows, row("sure", [9, 9], [2, 2], task="oneway")])
     assert places == {"sure": 2, "varied": 1, "between": 1, "beaten": 0, "beaten in both": 0, "twin": 1}
 
 
 def test_differences_are_group_by_group() -> None:
-    one, other = row("a", [9, 9, 9], [9, 5, 1]), row("b", [9, 9, 9], [8, 4, 0])
+    one, other = (row("a", [9, 9, 9], each, task="oneway") for each in ([9, 5, 1], [8, 4, 0]))
     gap = more_distinct(one, other)
     assert gap == (0.1, 0.1, 0.1), "the groups differ, the differences do not"
     assert lead(one, other) == gap
 
 
 def test_what_counts_are_different_answers_where_there_is_a_single_canvas() -> None:
-    assert measured(row("a", [9, 9], [3, 3])).value == 0.3
+    assert measured(row("a", [9, 9], [3, 3], task="oneway")).value == 0.3
+    assert measured(row("a", [9, 9], [3, 3])).value == 0.9
     assert measuring_cell("entropy", "oneway", 1, 0.7, "full").kind == "diversity"
     plain = measuring_cell("entropy", "countdown", 1, 0.7, "full", problems=500, seeds=5)
     assert (plain.kind, plain.problems, len(plain.seeds)) == ("decode", 500, 5)
@@ -225,7 +227,7 @@ def test_what_counts_are_different_answers_where_there_is_a_single_canvas() -> N
     rows = [row("a", [9, 9], [3, 3]), row("a", [9, 9], [5, 5], task="oneway"), row("b", [1, 1], [1, 1])]
     mean = mean_measured(rows, "a")
     assert mean is not None
-    assert mean.value == pytest.approx(0.4)
+    assert mean.value == pytest.approx((0.9 + 0.5) / 2)
     assert mean_measured(rows, "b") is None, "it has not all tasks"
 
 
@@ -285,7 +287,7 @@ def test_a_preset_is_chosen_on_validation_problems_in_stages_and_tested_last() -
         stages.append(more[0].labels["stage"])
         value = 0.6 if stages[-1] == "further" else 0.5
         rows += [CellResult(p.labels, p.cell, numbers_of(p.cell, value)) for p in more]
-    assert stages == ["further", "together", "test"]
+    assert stages == ["further", "together", "again", "test"]
     tested = [each for each in rows if each["stage"] == "test"]
     assert {each.cell.split for each in tested} == {"test"}
     assert all(each.cell.problems >= 500 or each.cell.kind == "diversity" for each in tested)
@@ -306,6 +308,26 @@ def test_a_preset_that_is_half_done_is_told_and_not_called_complete(tmp_path: Pa
     assert json.loads((tmp_path / "preset.json").read_text())["expected"] == len(rows) > len(late)
 
 
+def test_settings_and_rivals_share_the_frontiers_of_validation() -> None:
+    """A setting that lacks a task has no place, for it could not be compared."""
+    rows = [
+        row("varied", [5, 5], [5, 5], stage="rivals"),
+        row("", [9, 9], [2, 2], stage="grid", setting=[]),
+        row("", [4, 4], [2, 2], stage="further", setting=[["tau_pos", 0.4]]),
+        row("beaten", [4, 4], [1, 1], stage="rivals"),
+        row("elsewhere", [4, 4], [1, 1], stage="rivals", K=2),
+        *(row(name, [6, 6], [6, 6], stage="rivals", K=2) for name in ("varied", "beaten")),
+        *(row("", [7, 7], [1, 1], stage="grid", setting=each, K=2) for each in ([], [["tau_pos", 0.4]])),
+    ]
+    table = preset.frontier_table(rows)
+    assert [line[:4] for line in table.rows] == [
+        ["varied", "2 of 2", "55.0", "55.0"],
+        ["the paper's", "2 of 2", "80.0", "15.0"],
+        ["beaten", "1 of 2", "50.0", "35.0"],
+        ["tau_pos = 0.4", "1 of 2", "55.0", "15.0"],
+    ]
+
+
 def test_a_setting_is_told_once_all_its_cells_are_there() -> None:
     better = preset.setting_of({"tau_pos": 0.4})
     rows = [tried("grid", (), 0.5), tried("grid", (), 0.5), tried("grid", better, 0.9)]
@@ -316,6 +338,7 @@ def test_a_setting_is_told_once_all_its_cells_are_there() -> None:
 def numbers_of(cell: Cell, value: float) -> dict[str, Any]:
     groups = {"distinct_by_group": [1] * cell.problems, "hits": "1" * cell.problems}
     costs = {"entropy": 1.0, "entropy_95": [0.5, 1.5], "seconds": 1.0, "device": "CPU", "float32": "highest"}
+    costs |= {"token_forwards": 100.0}
     shares = {"accuracy": value, "accuracy_95": [0.0, 1.0], "distinct": value, "distinct_95": [0.0, 1.0]}
     return {**shares, **groups, **costs, "sound": value}
 
@@ -323,7 +346,7 @@ def numbers_of(cell: Cell, value: float) -> dict[str, Any]:
 def test_a_study_goes_on_until_nothing_follows(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_cells, "run_cell", lambda subject, cell: numbers_of(cell, 0.5))
     subject, study = Subject("zoo:tiny-reason", "cpu"), STUDIES["preset"]
-    rows = run_cells.run_study(study, "small", subject, Store(tmp_path), lambda *_: None)
-    assert list(dict.fromkeys(each["stage"] for each in rows)) == ["grid", "further", "test"]
+    rows = run_cells.run_study(study, "small", run_cells.Workers(subject), Store(tmp_path), lambda *_: None)
+    assert list(dict.fromkeys(each["stage"] for each in rows)) == ["grid", "rivals", "further", "test"]
     assert study.follow("small", rows) == []
     assert not math.isnan(preset.means(rows)[()])

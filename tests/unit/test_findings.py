@@ -14,7 +14,7 @@ from infogain.studies.cell import Cell, CellResult
 from infogain.studies.cell_scores import CellScores
 from infogain.studies.findings import TEMPLATE, Evidence, cell_of, claim, render_findings
 from infogain.studies.methods import METHODS, recipe
-from infogain.studies.results_page import HEAD, build
+from infogain.studies.results_page import HEAD, READING, build
 from infogain.studies.study_files import as_text
 from infogain.zoo.tasks import Problem
 
@@ -87,7 +87,7 @@ def test_findings_stand_first_on_the_page_of_results(folder: Path) -> None:
     page = build(folder)
     assert page.index("## Findings\n\nIt ran <b>once</b>.\n") < page.index("## What reproduces")
     assert page.startswith(HEAD)
-    assert page.replace("## Findings\n\nIt ran <b>once</b>.\n\n", "") == without
+    assert page.replace(f"## Findings\n\nIt ran <b>once</b>.\n\n{READING}\n", "") == without
     assert environment().autoescape, "pages stay escaped; Markdown is not"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from infogain import InputError, UnknownName
 from infogain.studies.run import MASKS
-from infogain.zoo import ALPHABET, SPLITS, TASKS, Alphabet, Problem, Task, figure_set, load_task
+from infogain.zoo import ALPHABET, SPLITS, TASKS, Alphabet, Problem, Task, load_task
 from infogain.zoo.characters import EOS, MASK
 from infogain.zoo.tasks import arithmetic, countdown, judgement
 from infogain.zoo.tasks.problem import _problems, fits, is_canvas
@@ -186,13 +186,6 @@ def test_unknown_names_get_a_suggestion() -> None:
         load_task("count-down")
     with pytest.raises(UnknownName, match="test"):
         load_task("countdown").problems(1, "tests")
-
-
-def test_the_figure_set_is_a_hundred_test_problems() -> None:
-    task = load_task("arithmetic")
-    problems = figure_set()
-    assert len({problem.canvas for problem in problems}) == 100
-    assert all(task.split(problem) == "test" and problem.canvas.count(MASK) == 64 for problem in problems)
 
 
 CHATS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -26,6 +26,14 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK, GREY)
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKS = "osD^vP*X"
+# Offsets of a text from its point, in points of print: first beside it, then farther away; left of it where negative.
+PLACES = [
+    (side * far, up)
+    for far in (0.01, 8, 16, 26, 38)
+    for up in (-3, 5, -11, 13, -19, 21, -27, 29, -37, 39)
+    for side in (1, -1)
+    if abs(up) <= 11 + far
+]
 MEAN_ENTROPY = r"mean $\tilde{H}$ (nats)"
 DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.92) hue-rotate(180deg); } }"
 LINES: dict[str, tuple[str, Any]] = {
@@ -55,11 +63,14 @@ SPOTS: dict[str, tuple[str, str]] = {
     "best-of-8": (BLACK, "X"),
     "lookum": (SKY, "o"),
     "lookum (shared)": (SKY, "s"),
+    "lookum (bypass drawn)": (SKY, "^"),
     "info-gain": (BLUE, "o"),
     "info-gain (shared)": (BLUE, "s"),
     "info-gain (fixed)": (BLUE, "D"),
+    "info-gain (bypass drawn)": (BLUE, "^"),
     "info-gain (α 0)": (GREEN, "o"),
     "info-gain (α 0, shared)": (GREEN, "s"),
+    "info-gain (surprisal, α 0)": (GREEN, "P"),
     "info-gain:validated": (RED, "*"),
 }
 
@@ -72,7 +83,8 @@ def line(label: str) -> dict[str, Any]:
 def spot(label: str) -> dict[str, Any]:
     """A sampler's point: families by colour, members by mark."""
     colour, mark = SPOTS.get(label, (GREY, "x"))
-    return {"color": colour, "marker": mark, "markersize": 7, "linestyle": "", "label": label, "alpha": 0.9}
+    size = 12 if mark == "*" else 7
+    return {"color": colour, "marker": mark, "markersize": size, "linestyle": "", "label": label, "alpha": 0.9}
 
 
 def nth(i: int) -> dict[str, Any]:
@@ -93,6 +105,29 @@ def colour(label: str) -> str:
     if label == "lookum":
         return SKY
     return GREY if label in ("uniform", "ar", "best-of-8") else ORANGE
+
+
+def annotate_apart(axes: Axes, points: Sequence[tuple[float, float, str]], size: float = 6.5) -> None:
+    """Write a text beside each point where it covers no point and no other text; the nearest place that is free.
+
+    Limits of the axes must be final, for places are counted on the page.
+    """
+    figure = cast("Figure", axes.figure)
+    figure.draw_without_rendering()  # lays the panels out
+    scale = figure.dpi / 72
+    spots = [axes.transData.transform((x, y)) for x, y, _ in points]
+    taken = [(x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in spots]
+    for (x, y, text), (left, bottom) in sorted(zip(points, spots, strict=True), key=lambda one: -one[1][1]):
+        wide, high = 0.62 * size * len(text) * scale, size * scale
+        for right, up in PLACES:
+            at = left + (5 + right) * scale if right >= 0 else left - (5 - right) * scale - wide, bottom + up * scale
+            box = (*at, at[0] + wide, at[1] + high)
+            if not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+                break
+        taken.append(box)
+        offset = ((at[0] - left) / scale, (at[1] - bottom) / scale)
+        line = {"arrowstyle": "-", "lw": 0.4, "color": GREY} if max(map(abs, (right, up))) > 10 else None
+        axes.annotate(text, (x, y), offset, textcoords="offset points", fontsize=size, arrowprops=line)
 
 
 def tidy(axes: Axes, **words: Any) -> None:

@@ -33,7 +33,7 @@ class BeamStudy(Study):
     figure_size = (11.0, 4.6)
 
     def points(self, size: str) -> list[Point]:
-        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
+        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 5))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway"])
         budgets = of_size(size, (8,), (8,), (8, 4, 16))
         return [

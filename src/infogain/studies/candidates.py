@@ -5,7 +5,7 @@ from __future__ import annotations
 from infogain.report.numbers import percent
 from infogain.report.plots import BLACK, ORANGE, RED, Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import Check, Study, accuracy_bars, beats, listing
+from infogain.studies.abstract_study import Study, accuracy_bars, listing
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.methods import METHODS, SEEDS, of_size, recipe
 
@@ -22,7 +22,7 @@ class CandidatesStudy(Study):
     figure_size = (11.0, 7.0)
 
     def points(self, size: str) -> list[Point]:
-        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
+        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 5))
         tasks = of_size(size, ["sudoku"], ["countdown"], ["countdown", "judgement", "oneway", "sudoku"])
         counts = of_size(size, (1, 8), (1, 4, 8), COUNTS)
         others = {
@@ -62,14 +62,6 @@ class CandidatesStudy(Study):
             axes.xaxis.set_major_formatter("{x:,.0f}")
             tidy(axes, xlabel="token-forwards per problem", ylabel="accuracy %", title=task)
         figure_legend(figure, panels[0], 4)
-
-    def checks(self, rows: list[CellResult]) -> list[Check]:
-        return [
-            beats(f"Info-Gain (N = 8, K = {K}) beats {rival['sampler']}: {task}", own, rival)
-            for task, both in by(rows, "task").items()
-            for own in pick(both, N=8)
-            for rival in pick(both, part=EQUAL)
-        ]
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []

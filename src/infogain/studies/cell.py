@@ -11,10 +11,9 @@ from typing import Any
 from infogain.errors import InputError
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.zoo.tasks import Problem, figure_set, load_task
+from infogain.zoo.tasks import Problem, load_task
 
 VERSION = 2  # of what a cell means; a change makes all that is cached stale
-FIGURE = "figure"  # the split that is the paper's set of 100 arithmetic problems
 MOST_SEEDS = 9  # right answers per problem are kept as one digit
 BENCHMARKS = ("gsm8k",)  # tasks whose problems are read from a benchmark's own file, for checkpoints outside the zoo
 
@@ -29,7 +28,7 @@ class Cell:
     problems: int
     seeds: tuple[int, ...] = (0,)
     split: str = "test"
-    keep: tuple[str, ...] = ()  # what to watch besides: "path" of H̃, "scores" (J of what was kept), "time"
+    keep: tuple[str, ...] = ()  # what to watch besides: "path" of H̃, "scores" (J of what was kept)
     # or "diversity": each problem `draws` times from the first seed, see diversity.py, "trace": every step of the last
     # problem, "proposition": E[J] counted out, "bench": timed on a shape
     kind: str = "decode"
@@ -43,7 +42,7 @@ class Cell:
     @property
     def alone(self) -> bool:
         """Whether nothing may run beside it, because its time counts."""
-        return "time" in self.keep or self.kind == "bench"
+        return self.kind == "bench"
 
     def plain(self) -> Plain:
         table = {**vars(self), "recipe": self.recipe.plain(), "seeds": list(self.seeds), "keep": list(self.keep)}
@@ -57,20 +56,16 @@ class Cell:
     def load_problems(self) -> list[Problem]:
         """The problems to decode; where diversity is measured, those with more than one right answer."""
         if self.kind != "diversity":
-            return problems_of(self.task, self.problems, self.split)
-        several = load_task(self.task).several
-        drawn = problems_of(self.task, 2 * self.problems + 10, self.split)  # nearly all have
-        found = [problem for problem in drawn if several(problem)][: self.problems]
+            return load_task(self.task).problems(self.problems, self.split)
+        task = load_task(self.task)
+        drawn = task.problems(2 * self.problems + 10, self.split)  # nearly all have
+        found = [problem for problem in drawn if task.several(problem)][: self.problems]
         if len(found) < self.problems:
             raise InputError(
                 f"diversity needs {self.problems} problems with more than one right answer; {self.task} has "
                 f"{len(found)} among {len(drawn)}. Ask for fewer, or for another task."
             )
         return found
-
-
-def problems_of(task: str, count: int, split: str) -> list[Problem]:
-    return figure_set()[:count] if split == FIGURE else load_task(task).problems(count, split)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from infogain.report.numbers import NONE
 from infogain.report.plots import MEAN_ENTROPY, Figure, nth, side_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study
-from infogain.studies.cell import FIGURE, CellResult, Point
-from infogain.studies.methods import METHODS, TAU, TWINS, VARIANTS, method_points, of_size
+from infogain.studies.cell import CellResult, Point
+from infogain.studies.diversity import ALONE
+from infogain.studies.methods import TWINS
 from infogain.studies.samplers import SamplersStudy
 
 AVERAGE = "average of the tasks"
-FIGURE_SET = "figure set"
 
 
 class CorrelationStudy(Study):
@@ -28,29 +28,21 @@ class CorrelationStudy(Study):
     figure_size = (11.0, 4.8)
 
     def points(self, size: str) -> list[Point]:
-        """The configurations of `samplers`, and all of them on the paper's 100 arithmetic problems."""
-        problems, seeds = of_size(size, (1, 1), (8, 1), (100, 2))
-        labels = of_size(
-            size, ("entropy", "ar", "info-gain"), ("ar", "entropy", "margin", "lookum", "info-gain"), METHODS
-        )
-        ks, taus = of_size(size, ((2,), (TAU,)), ((2,), (TAU,)), ((2, 1), (TAU, 0.0)))
-        extra = VARIANTS if size == "full" else ()
-        figure = method_points([*labels, *extra], ["arithmetic"], ks, taus, problems, seeds, split=FIGURE)
-        set_points = [Point({"set": FIGURE_SET, **point.labels}, point.cell) for point in figure]
-        return set_points + [Point({"set": p.labels["task"], **p.labels}, p.cell) for p in SamplersStudy().points(size)]
+        """The configurations of `samplers`."""
+        return SamplersStudy().points(size)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         lines = []
         for name, points in groups(rows).items():
             r = correlation(*zip(*points, strict=True))
             lines.append([name, str(len(points)), NONE if math.isnan(r.low) else r.show(2, signed=True)])
-        return [Table(["problems", "configurations", "r"], lines, title="Pearson's r of accuracy and mean H̃")]
+        return [Table(["task", "configurations", "r"], lines, title="Pearson's r of accuracy and mean H̃")]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         left, right = figure.subplots(1, 2)
         found = groups(rows)
         each = [name for name in found if name != AVERAGE]
-        for axes, names, title in ((left, [AVERAGE], "mean of the tasks"), (right, each, "each set of problems")):
+        for axes, names, title in ((left, [AVERAGE], "mean of the tasks"), (right, each, "each task")):
             for i, name in enumerate(n for n in names if found.get(n)):
                 x, y = zip(*found[name], strict=True)
                 axes.plot(x, [100 * v for v in y], **{**nth(i), "linestyle": "none"}, alpha=0.8, label=name)
@@ -71,16 +63,16 @@ class CorrelationStudy(Study):
 
 
 def groups(rows: list[CellResult]) -> dict[str, list[tuple[float, float]]]:
-    """(mean H̃, accuracy) of every configuration: averaged over the tasks, and for each set of problems."""
+    """(mean H̃, accuracy) of every configuration: for each task, and averaged over those that pose several canvases."""
     found: dict[str, list[tuple[float, float]]] = {AVERAGE: []}
     by_setting: dict[tuple[object, ...], list[CellResult]] = {}
     for row in rows:
         if row["τ_token"] == 0 and row["sampler"] in TWINS:
             continue  # the same decodes under another name
-        found.setdefault(row["set"], []).append((row["entropy"], row["accuracy"]))
-        if row["set"] != FIGURE_SET:
+        found.setdefault(row["task"], []).append((row["entropy"], row["accuracy"]))
+        if row["task"] not in ALONE:
             by_setting.setdefault((row["K"], row["τ_token"], row["sampler"]), []).append(row)
-    tasks = len({row["set"] for row in rows} - {FIGURE_SET})
+    tasks = len({row["task"] for row in rows} - {*ALONE})
     whole = [same for same in by_setting.values() if len(same) == tasks]
     found[AVERAGE] = [(mean([x["entropy"] for x in same]), mean([x["accuracy"] for x in same])) for same in whole]
     return {name: points for name, points in found.items() if points and (tasks > 1 or name != AVERAGE)}

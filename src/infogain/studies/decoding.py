@@ -53,9 +53,8 @@ def run_cell(subject: Subject, cell: Cell) -> Plain:
         "proposition": proposition,
         "bench": bench,
     }
-    for _ in range(2 if "time" in cell.keep else 1):  # where time counts, the first run only warms up
-        began = time.perf_counter()
-        numbers = kinds[cell.kind](subject, cell)
+    began = time.perf_counter()
+    numbers = kinds[cell.kind](subject, cell)
     about: Plain = {"device": device_name(subject.device), "float32": torch.get_float32_matmul_precision()}
     if cell.kind in ("decode", "diversity", "trace"):  # others time a shape, or look at an exact toy
         about["provenance"] = subject.text.provenance

@@ -10,7 +10,7 @@ from infogain.report.tables import Table
 from infogain.studies.abstract_study import SHOWN, Columns, Study
 from infogain.studies.cell import Cell, CellResult, Point, by
 from infogain.studies.diversity import ALONE
-from infogain.studies.frontier import FEW, draw_frontier
+from infogain.studies.frontier import FEW, draw_frontier, spots
 from infogain.studies.independent import interval
 from infogain.studies.methods import method_recipe
 
@@ -62,8 +62,8 @@ class DemoStudy(Study):
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         *panels, cost = figure.subplots(1, 1 + len(K), width_ratios=[*[1.3] * len(K), 1])
         for axes, (task, own) in zip(panels, by(rows, "task").items(), strict=True):
-            draw_frontier(axes, own)
             tidy(axes, title=setting(task), xlabel="right, % of draws")
+            draw_frontier(axes, spots(own))
         panels[0].set_ylabel("right and different, % of draws")
         first = by(rows, "task")[next(iter(K))]
         labels = [row["sampler"] for row in first]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from typing import TypeVar
 
 from torch import Tensor
 
@@ -22,16 +23,17 @@ from infogain.studies.cell_scores import Judge
 from infogain.studies.methods import of_size
 from infogain.zoo.tasks import TASKS, Problem
 
+T = TypeVar("T")
 MANY = [name for name, task in TASKS.items() if task.many]  # tasks whose problems have more than one right answer
 ALONE = [name for name, task in TASKS.items() if task.unconditional]  # those with a single canvas
 
 
-def diversity_cell(task: str, recipe: Recipe, size: str) -> Cell:
+def diversity_cell(task: str, recipe: Recipe, size: str, split: str = "test") -> Cell:
     """A cell that measures diversity: batches of draws of a task with a single canvas, draws of prompts of others."""
     batches: tuple[int, int] = of_size(size, (2, 2), (2, 30), (5, 300))
     prompts: tuple[int, int] = of_size(size, (2, 2), (10, 6), (50, 32))
     groups, draws = batches if task in ALONE else prompts
-    return Cell(task, recipe, groups, kind="diversity", draws=draws)
+    return Cell(task, recipe, groups, split=split, kind="diversity", draws=draws)
 
 
 class DiversityScores:
@@ -90,11 +92,15 @@ def more_distinct(one: CellResult, other: CellResult) -> Interval:
     return mean_interval([(a - b) / one.cell.draws for a, b in pairs]).rounded(3)
 
 
-def on_frontier(rows: list[CellResult]) -> list[CellResult]:
-    """Those that none of the others beats: none has more right answers without fewer different ones, or the reverse."""
-    return [row for row in rows if not any(_beats(other, row) for other in rows)]
+def on_frontier(found: list[T], place: Callable[[T], tuple[float, float]]) -> list[T]:
+    """Those that no other beats: is better in quality or diversity, and worse in neither. `place` gives both."""
+    return [one for one in found if not any(_beats(place(other), place(one)) for other in found)]
 
 
-def _beats(one: CellResult, other: CellResult) -> bool:
-    a, b = ((row["accuracy"], row["distinct"]) for row in (one, other))
-    return bool(a != b and a[0] >= b[0] and a[1] >= b[1])
+def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one != other and one[0] >= other[0] and one[1] >= other[1]
+
+
+def right_and_different(row: CellResult) -> tuple[float, float]:
+    """The place of a cell on the plane of quality and diversity."""
+    return row["accuracy"], row["distinct"]

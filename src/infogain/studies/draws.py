@@ -12,13 +12,12 @@ from infogain.studies.abstract_study import Columns, Study, tabulate
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.diversity import MANY, diversity_cell
 from infogain.studies.frontier import MEASURED, mean_of
-from infogain.studies.methods import METHODS, SEEDS, VARIANTS, of_size, recipe
+from infogain.studies.methods import DEAR, METHODS, SEEDS, VARIANTS, of_size, recipe
 from infogain.zoo.tasks import TASKS
 
 NAMES = ("accuracy", "distinct")
-BASES = ("info-gain", "info-gain (α 0)", "lookum")
+BASES = ("info-gain", "lookum")
 DRAWS, TAU_SELECT = ("fresh", "shared", "fixed"), (0.0, 0.1, 0.5)
-LEFT_OUT = ("arithmetic",)  # 64 columns of one right answer: dear, and no other matter
 COLUMNS: Columns = {
     **{name: lambda row, name=name: str(row[name]) for name in ("sampler", "draws")},  # type: ignore[misc]
     "τ_select": lambda row: f"{row['τ_select']:g}",
@@ -41,7 +40,7 @@ class DrawsStudy(Study):
             list(product(BASES[:1], DRAWS, TAU_SELECT[:1])),
             list(product(BASES, DRAWS, TAU_SELECT)),
         )
-        tasks = of_size(size, ["sudoku"], ["oneway"], [name for name in TASKS if name not in LEFT_OUT])
+        tasks = of_size(size, ["sudoku"], ["oneway"], [name for name in TASKS if name not in DEAR])
         return [
             Point({"task": task, "K": k, "sampler": base, "draws": draws, "τ_select": tau}, cell)
             for k in of_size(size, (2,), (1,), (1, 2))

@@ -10,21 +10,30 @@ hold for a sentence to stand:
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from infogain.errors import InputError
+from infogain.evals import intervals
 from infogain.evals.intervals import Interval
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.report.numbers import grouped, percent
-from infogain.studies.abstract_study import points
-from infogain.studies.cell import Cell, CellResult, pick
-from infogain.studies.independent import interval
+from infogain.studies import preset
+from infogain.studies.abstract_study import Check, points
+from infogain.studies.cell import Cell, CellResult, by, pick
+from infogain.studies.frontier import frontier_places
+from infogain.studies.independent import interval, paired
+from infogain.studies.report_page import load_records
 from infogain.studies.what_counts import mean_lead, mean_measured
 
 TEMPLATE = "findings.jinja"
+ASKED = (
+    *("rows", "row", "number", "mean", "average", "lead", "places", "leader"),
+    *("settings", "tried", "check", "checks"),
+)
 
 
 class Evidence:
@@ -59,18 +68,48 @@ class Evidence:
         """A number of the one row that has these labels, with its interval."""
         return interval(self.row(study, **labels), name)
 
-    def mean(self, study: str, sampler: str, **labels: Any) -> Interval:
-        """What counts of a sampler, mean over all tasks of the rows that have these labels."""
-        found = mean_measured(self.rows(study, **labels), sampler)
+    def mean(self, study: str, sampler: str, without: Sequence[str] = (), **labels: Any) -> Interval:
+        """What counts of a sampler, mean over all tasks of the rows that have these labels, or some of them."""
+        found = mean_measured([row for row in self.rows(study, **labels) if row["task"] not in without], sampler)
         if found is None:
             raise InputError(
                 f"a finding asks study {study} for {sampler} on all tasks with {labels}; some are missing."
             )
         return found
 
-    def lead(self, study: str, one: str, other: str, **labels: Any) -> Interval:
-        """How much more of what counts one sampler has than another, mean over the tasks."""
-        return mean_lead(self.rows(study, **labels), one, other)
+    def average(self, study: str, name: str, **labels: Any) -> Interval:
+        """A number of all rows that have these labels: its mean over them, such as those of all tasks."""
+        return intervals.average([interval(row, name) for row in self.rows(study, **labels)])
+
+    def lead(self, study: str, one: str, other: str, without: Sequence[str] = (), **labels: Any) -> Interval:
+        """How much more of what counts one sampler has than another, mean over the tasks, or some of them."""
+        return mean_lead([row for row in self.rows(study, **labels) if row["task"] not in without], one, other)
+
+    def places(self, sampler: str, k: int) -> int:
+        """On the frontiers of how many tasks a sampler lies."""
+        return frontier_places(self.rows("frontier", K=k))[sampler]
+
+    def leader(self, name: str, k: int) -> str:
+        """The sampler that has most of a number, mean over the tasks of the frontiers."""
+        samplers = by(self.rows("frontier", K=k), "sampler")
+        return str(max(samplers, key=lambda sampler: self.average("frontier", name, sampler=sampler, K=k).value))
+
+    def settings(self) -> dict[preset.Setting, float]:
+        """What counts on validation problems with each setting of Info-Gain that was tried; () is the paper's."""
+        return preset.means(self.rows("preset"))
+
+    def tried(self, **changed: Any) -> float:
+        """What counts on validation problems with the chosen setting of Info-Gain, these options changed."""
+        return self.settings()[preset.setting_of({**dict(preset.choose(self.rows("preset"))), **changed})]
+
+    def check(self, study: str, claim: str) -> Check:
+        """A claim of the paper as a study found it."""
+        (found,) = (check for check in self.checks() if check[:2] == (study, claim))
+        return Check(*found[1:])
+
+    def checks(self) -> list[tuple[str, str, bool | None, str]]:
+        """All claims of the paper: the study, the claim, whether it holds, and the evidence."""
+        return [(record["study"], *check) for record in load_records(self.folder) for check in record["checks"]]
 
 
 def cell_of(table: Plain) -> Cell:
@@ -86,6 +125,11 @@ def claim(holds: bool | None, text: str) -> str:
     return text
 
 
+def shown(found: Interval) -> str:
+    """A share with its interval, in per cent."""
+    return found.show(scale=100)
+
+
 def render_findings(folder: Path) -> str:
     """The findings of a folder of studies; nothing where it has no template."""
     path = folder / TEMPLATE
@@ -94,7 +138,7 @@ def render_findings(folder: Path) -> str:
     from jinja2 import Environment, StrictUndefined
 
     evidence = Evidence(folder)
-    asked = {name: getattr(evidence, name) for name in ("rows", "row", "number", "mean", "lead")}
-    words = {"claim": claim, "points": points, "percent": percent, "grouped": grouped}
+    asked = {name: getattr(evidence, name) for name in ASKED}
+    words = {"claim": claim, "points": points, "percent": percent, "grouped": grouped, "paired": paired, "shown": shown}
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # Markdown: no escapes
     return environment.from_string(path.read_text(encoding="utf-8")).render(asked | words).strip() + "\n"

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from infogain.evals import intervals
 from infogain.evals.intervals import Interval
+from infogain.evals.means import mean
 from infogain.report.numbers import grouped, percent
-from infogain.report.plots import Axes, Figure, figure_legend, spot, tidy
+from infogain.report.plots import Axes, Figure, annotate_apart, figure_legend, tidy
+from infogain.report.plots import spot as style
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Columns, Study, accuracy, tabulate
 from infogain.studies.cell import CellResult, Point, by, pick
-from infogain.studies.diversity import MANY, diversity_cell, drawn, on_frontier
+from infogain.studies.diversity import MANY, diversity_cell, drawn, on_frontier, right_and_different
 from infogain.studies.independent import interval
 from infogain.studies.methods import GREEDY, PRESET, TAU, method_recipe, of_size
 
 LABELS = (
     *("uniform", "ar", *GREEDY, "best-of-8", "lookum", "lookum (shared)"),
-    *("info-gain", "info-gain (shared)", "info-gain (fixed)", "info-gain (α 0)", "info-gain (α 0, shared)", PRESET),
+    *("lookum (bypass drawn)", "info-gain", "info-gain (shared)", "info-gain (fixed)", "info-gain (bypass drawn)"),
+    *("info-gain (α 0)", "info-gain (α 0, shared)", "info-gain (surprisal, α 0)", PRESET),
 )
 FEW = ("ar", "entropy", "confidence (drawn)", "lookum", "info-gain", PRESET)
+MEANING = (
+    "Means of the tasks that have several right answers. The number beside a point is what it cost: columns run for "
+    "one text.\nA line joins those that none beats in both. On the dotted line no right answer would be a repetition."
+)
 MEASURED: Columns = {
     "right %": accuracy,
     "different right %": lambda row: interval(row, "distinct").show(scale=100),
@@ -33,7 +42,7 @@ class FrontierStudy(Study):
         "The paper reports how often a sampler is right. One that looks ahead picks among draws, so it can be right "
         "often by repeating itself."
     )
-    figure_size = (17.0, 7.6)
+    figure_size = (19.0, 8.4)
 
     def points(self, size: str) -> list[Point]:
         labels = of_size(size, ("entropy", "info-gain"), FEW, LABELS)
@@ -60,8 +69,8 @@ class FrontierStudy(Study):
         panels = figure.subplots(len(lines), len(tasks), squeeze=False)
         for line, (k, own) in zip(panels, lines, strict=True):
             for axes, task in zip(line, tasks, strict=True):
-                draw_frontier(axes, pick(own, task=task))
                 tidy(axes, title=f"{task}, K = {k}", xlabel="right, % of draws")
+                draw_frontier(axes, spots(pick(own, task=task)))
             line[0].set_ylabel("right and different, % of draws")
         figure_legend(figure, panels[0][0])
 
@@ -83,7 +92,7 @@ def mean_table(k: int, rows: list[CellResult]) -> Table:
 
 
 def task_table(task: str, k: int, rows: list[CellResult]) -> Table:
-    best = on_frontier(rows)
+    best = on_frontier(rows, right_and_different)
     columns: Columns = {
         "sampler": lambda row: row["sampler"],
         **MEASURED,
@@ -105,7 +114,7 @@ def on_all_tasks(rows: list[CellResult]) -> dict[str, list[CellResult]]:
 
 def frontier_places(rows: list[CellResult]) -> dict[str, int]:
     """On the frontiers of how many tasks each sampler lies."""
-    best = [row["sampler"] for own in by(rows, "task").values() for row in on_frontier(own)]
+    best = [row["sampler"] for own in by(rows, "task").values() for row in on_frontier(own, right_and_different)]
     return {label: best.count(label) for label in by(rows, "sampler")}
 
 
@@ -126,16 +135,51 @@ def sentences(k: int, rows: list[CellResult]) -> list[str]:
     return found
 
 
-def draw_frontier(axes: Axes, rows: list[CellResult]) -> None:
+class Spot(NamedTuple):
+    """A sampler in the plane of quality and diversity, in per cent, and what it cost."""
+
+    sampler: str
+    right: float
+    different: float
+    token_forwards: float
+
+
+def spots(rows: list[CellResult]) -> list[Spot]:
+    return [
+        Spot(row["sampler"], 100 * row["accuracy"], 100 * row["distinct"], row["token_forwards"])  # of one task
+        for row in rows
+    ]
+
+
+def mean_spots(rows: list[CellResult]) -> list[Spot]:
+    """The means over the tasks of each sampler that has all."""
+    return [
+        Spot(label, *(mean(column) for column in zip(*(spot[1:] for spot in spots(own)), strict=True)))
+        for label, own in on_all_tasks(rows).items()
+    ]
+
+
+def draw_frontier(axes: Axes, found: list[Spot]) -> None:
     """One point per sampler, its token-forwards beside it, and a line through those that none beats.
 
     On the dotted line no right answer is a repetition.
     """
+    best = sorted(on_frontier(found, lambda spot: (spot.right, spot.different)), key=lambda spot: spot.right)
+    axes.plot([spot.right for spot in best], [spot.different for spot in best], color="#BBBBBB", lw=1)
+    for spot in found:
+        axes.plot([spot.right], [spot.different], **style(spot.sampler))
+    axes.margins(0.14)
+    axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())  # the dotted line does not widen them
     axes.axline((0, 0), slope=1, color="#BBBBBB", linestyle=":", linewidth=1)
-    best = sorted(on_frontier(rows), key=lambda row: float(row["accuracy"]))
-    axes.plot([100 * row["accuracy"] for row in best], [100 * row["distinct"] for row in best], color="#BBBBBB", lw=1)
-    for row in rows:
-        x, y = 100 * row["accuracy"], 100 * row["distinct"]
-        axes.plot([x], [y], **spot(row["sampler"]))
-        axes.annotate(grouped(row["token_forwards"]), (x, y), (4, 3), textcoords="offset points", fontsize=6)
-    axes.margins(0.12)
+    annotate_apart(axes, [(spot.right, spot.different, grouped(spot.token_forwards)) for spot in found])
+
+
+def draw_means(figure: Figure, rows: list[CellResult]) -> None:
+    """The means over all tasks, a panel for each K."""
+    panels = figure.subplots(1, len(by(rows, "K")), squeeze=False)[0]
+    for axes, (k, own) in zip(panels, by(rows, "K").items(), strict=True):
+        tidy(axes, title=f"{k} {'token' if k == 1 else 'tokens'} a step (K = {k})", xlabel="right, % of draws")
+        draw_frontier(axes, mean_spots(own))
+    panels[0].set_ylabel("right and different, % of draws")
+    figure_legend(figure, panels[0])
+    figure.suptitle(MEANING, fontsize=9)

@@ -7,7 +7,7 @@ from infogain.report.plots import MEAN_ENTROPY, Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Study, accuracy_bars, leaders, listing
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
-from infogain.studies.methods import SEEDS, of_size, recipe
+from infogain.studies.methods import DEAR, SEEDS, of_size, recipe
 from infogain.zoo.tasks import TASKS
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -21,14 +21,13 @@ class GainStudy(Study):
     figure_size = (11.0, 7.0)
 
     def points(self, size: str) -> list[Point]:
-        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 2))
-        tasks = of_size(size, ["sudoku"], ["countdown", "oneway"], list(TASKS))
+        problems, seeds = of_size(size, (2, 1), (30, 1), (500, 5))
+        tasks = of_size(size, ["sudoku"], ["countdown", "oneway"], [name for name in TASKS if name not in DEAR])
         powers = of_size(size, (0.0, 1.0), POWERS, POWERS)
         ks = of_size(size, (2,), (2,), (2, 1))
         return [
-            Point({"task": task, "K": k, "α": power}, Cell(task, asked, count, SEEDS[:seeds]))
+            Point({"task": task, "K": k, "α": power}, Cell(task, asked, problems, SEEDS[:seeds]))
             for task in tasks
-            for count in [min(problems, 200) if task == "arithmetic" else problems]
             for k in ks
             for power in powers
             for asked in [recipe({"name": "info-gain", "gain_power": power}, k)]

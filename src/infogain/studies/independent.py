@@ -28,7 +28,8 @@ from infogain.evals.intervals import (
 )
 from infogain.evals.means import mean
 from infogain.options import Plain
-from infogain.studies.cell import BENCHMARKS, Cell, CellResult, problems_of
+from infogain.studies.cell import BENCHMARKS, Cell, CellResult
+from infogain.zoo.tasks import load_task
 
 Units = Sequence[Sequence[int]]  # numbers of the problems in each
 
@@ -45,7 +46,7 @@ def _by_canvas(task: str, problems: int, split: str) -> Units:
     if task in BENCHMARKS:  # no question is there twice
         return [[number] for number in range(problems)]
     found: dict[str, list[int]] = {}
-    for number, problem in enumerate(problems_of(task, problems, split)):
+    for number, problem in enumerate(load_task(task).problems(problems, split)):
         found.setdefault(problem.canvas, []).append(number)
     return list(found.values())
 

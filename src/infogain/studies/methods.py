@@ -18,6 +18,7 @@ TAU = 0.7  # the paper's token temperature for reasoning
 BUDGET = 8  # candidates, hypotheses or copies: what every method that looks ahead may spend
 PC_LAMBDA = {"sudoku": 0.0, "sudoku6": 0.0, "countdown": 0.5, "countdown4": 0.5}  # its authors'; .25 elsewhere
 
+DEAR = ("arithmetic",)  # tasks that cost as much as all others together: 64 masks in 124 columns
 PRESET = "info-gain:validated"  # chosen on validation problems, see preset.py
 METHODS: dict[str, Plain] = {
     "uniform": {"name": "uniform"},
@@ -38,13 +39,16 @@ METHODS: dict[str, Plain] = {
     "info-gain (φ top-1)": {"name": "info-gain", "phi": "top1"},
     "info-gain-beam": {"name": "info-gain-beam", "width": 2, "n": BUDGET // 2},
 }
-VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α, and whose random numbers draw tokens
+VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α, whose random numbers draw tokens, bypass and cost
     "info-gain (α ½)": {"name": "info-gain", "gain_power": 0.5},
     "info-gain (α 0)": {"name": "info-gain", "gain_power": 0.0},
     "info-gain (shared)": {"name": "info-gain", "draws": "shared"},
     "info-gain (fixed)": {"name": "info-gain", "draws": "fixed"},
     "info-gain (α 0, shared)": {"name": "info-gain", "gain_power": 0.0, "draws": "shared"},
     "lookum (shared)": {"name": "lookum", "draws": "shared"},
+    "info-gain (bypass drawn)": {"name": "info-gain", "bypass_of": "drawn"},
+    "lookum (bypass drawn)": {"name": "lookum", "bypass_of": "drawn"},
+    "info-gain (surprisal, α 0)": {"name": "info-gain", "cost_of": "surprisal", "gain_power": 0.0},
     PRESET: {"name": PRESET},
 }
 GREEDY = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin", "klass", "pc")  # Table 6, column 4
@@ -69,17 +73,24 @@ def recipe(sampler: Plain, k: int, tau_token: float = TAU, tau_pos: float | None
 
 def method_recipe(label: str, task: str, k: int, tau: float = TAU) -> Recipe:
     """A named method, with the settings that its authors have for a task."""
-    name = TWINS.get(label, label) if tau == 0 else label
-    table = {**METHODS, **VARIANTS}[name]
-    if name == "pc":
-        table = {**table, "lam": PC_LAMBDA.get(task, 0.25)}
-    return recipe(table, k, tau)
+    return recipe(method_table(TWINS.get(label, label) if tau == 0 else label, task), k, tau)
+
+
+def method_table(label: str, task: str) -> Plain:
+    """A named method as a table, with the options that its authors have for a task."""
+    table = {**METHODS, **VARIANTS}[label]
+    return {**table, "lam": PC_LAMBDA.get(task, 0.25)} if label == "pc" else table
 
 
 def method_cell(label: str, task: str, k: int, tau: float, problems: int, seeds: Sequence[int], **rest: Any) -> Cell:
-    """A named method on a task. Where nothing is random one seed tells all."""
+    """A named method on a task."""
     asked = method_recipe(label, task, k, tau)
-    return Cell(task, asked, problems, tuple(seeds) if asked.sampler.traits.draws else (0,), **rest)
+    return Cell(task, asked, problems, seeds_for(asked, seeds), **rest)
+
+
+def seeds_for(asked: Recipe, seeds: Sequence[int]) -> tuple[int, ...]:
+    """These seeds, or one where nothing is drawn: it tells all."""
+    return tuple(seeds) if asked.sampler.traits.draws else (0,)
 
 
 def method_points(

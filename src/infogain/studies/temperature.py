@@ -11,15 +11,15 @@ from infogain.report.plots import MEAN_ENTROPY, Figure, tidy
 from infogain.report.tables import Table
 from infogain.samplers import SAMPLERS
 from infogain.studies.abstract_study import Check, Study, accuracy, all_above_zero, entropy, listing
-from infogain.studies.cell import FIGURE, Cell, CellResult, Point, by, pick
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.independent import interval, paired, saved_entropy
-from infogain.studies.methods import METHODS, of_size, recipe
+from infogain.studies.methods import METHODS, SEEDS, method_table, of_size, recipe, seeds_for
 
 LABELS = ("uniform", "confidence (top-1)", "entropy", "margin", "klass", "pc", "lookum", "info-gain")  # as in Table 6
 GAIN = "info-gain"
 TAU_POS = (0.0, 0.1, 0.4, 0.7, 1.0)
 TAU_TOKEN = (0.0, 0.4, 0.7, 1.0)
-K = 1
+TASK, K = "countdown", 1
 PANELS = 4  # of the figure, in a line
 
 
@@ -53,7 +53,7 @@ class TemperatureStudy(Study):
     figure_size = (13.0, 6.6)
 
     def points(self, size: str) -> list[Point]:
-        problems = of_size(size, 1, 4, 100)
+        problems, seeds = of_size(size, (1, 1), (4, 1), (500, 5))
         labels = of_size(size, ("entropy", GAIN), ("entropy", GAIN), LABELS)
         positions, tokens, k = of_size(
             size, ((0.0, 1.0), (0.7,), 8), ((0.0, 0.4, 1.0), (0.0, 0.7), 2), (TAU_POS, TAU_TOKEN, K)
@@ -63,13 +63,13 @@ class TemperatureStudy(Study):
             for pos in positions
             for token in tokens
             for label in labels
-            for cell in [temperature_cell(label, k, token, pos, problems)]
+            for cell in [temperature_cell(label, k, token, pos, problems, seeds)]
         ]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         return [
             measured_table(rows),
-            listing(f"The {rows[0].cell.problems if rows else 0} arithmetic problems", rows, ["H̃", "accuracy %"]),
+            listing(f"{rows[0].cell.problems if rows else 0} problems of {TASK}", rows, ["H̃", "accuracy %"]),
         ]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
@@ -121,11 +121,11 @@ class TemperatureStudy(Study):
         return said
 
 
-def temperature_cell(label: str, k: int, token: float, pos: float, problems: int) -> Cell:
+def temperature_cell(label: str, k: int, token: float, pos: float, problems: int, seeds: int) -> Cell:
     """A sampler at a setting; one that draws positions whatever the temperature has no τ_pos, so its cells coincide."""
-    table = METHODS[label]
-    own = pos if "tau_pos" in fields(SAMPLERS[table["name"]]) else None
-    return Cell("arithmetic", recipe(table, k, token, own), problems, (0,), FIGURE)
+    own = pos if "tau_pos" in fields(SAMPLERS[METHODS[label]["name"]]) else None
+    asked = recipe(method_table(label, TASK), k, token, own)
+    return Cell(TASK, asked, problems, seeds_for(asked, SEEDS[:seeds]))
 
 
 def grid(rows: list[CellResult]) -> tuple[list[float], list[float]]:

@@ -1,4 +1,4 @@
-"""How cumulative entropy grows while the arithmetic problems of the paper's figures are decoded."""
+"""How cumulative entropy grows while arithmetic problems are decoded."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from infogain.evals.intervals import Interval
 from infogain.report.plots import MEAN_ENTROPY, Figure, figure_legend, line, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Study, listing
-from infogain.studies.cell import FIGURE, CellResult, Point, by
+from infogain.studies.cell import CellResult, Point, by
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import TAU, method_points, of_size
 
-LABELS = ("ar", "entropy", "confidence (drawn)", "margin", "lookum", "info-gain", "info-gain (α 0)")
+LABELS = ("ar", "entropy", "confidence (drawn)", "lookum", "info-gain")
 
 
 class TrajectoriesStudy(Study):
@@ -25,14 +25,13 @@ class TrajectoriesStudy(Study):
     figure_size = (11.0, 4.6)
 
     def points(self, size: str) -> list[Point]:
-        problems, seeds = of_size(size, (1, 1), (12, 1), (100, 5))
+        problems, seeds = of_size(size, (1, 1), (12, 1), (500, 5))
         labels, ks = of_size(size, (("entropy", "info-gain"), (2,)), (LABELS, (2,)), (LABELS, (1, 2)))
-        return method_points(labels, ["arithmetic"], ks, (TAU,), problems, seeds, split=FIGURE, keep=("path",))
+        return method_points(labels, ["arithmetic"], ks, (TAU,), problems, seeds, keep=("path",))
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [
-            listing("The 100 arithmetic problems", rows, ["accuracy %", "sound %", "H̃", "forwards"], ["K", "sampler"])
-        ]
+        title = f"{rows[0].cell.problems if rows else 0} arithmetic problems"
+        return [listing(title, rows, ["accuracy %", "sound %", "H̃", "forwards"], ["K", "sampler"])]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         by_k = sorted(by(rows, "K").items())

@@ -24,12 +24,12 @@ DIFFERENT = {"oneway": "oneway (different)"}  # columns that do not hold right a
 
 def measured(row: CellResult) -> Interval:
     """What counts on the cell's task."""
-    return interval(row, "distinct" if row.cell.kind == "diversity" else "accuracy")
+    return interval(row, "distinct" if row.cell.task in ALONE else "accuracy")
 
 
 def lead(one: CellResult, other: CellResult) -> Interval:
     """How much more one has of what counts, problem by problem or batch by batch."""
-    return (more_distinct if one.cell.kind == "diversity" else paired)(one, other)
+    return (more_distinct if one.cell.task in ALONE else paired)(one, other)
 
 
 def measuring_cell(label: str, task: str, k: int, tau: float, size: str, **counts: Any) -> Cell:

@@ -1,7 +1,7 @@
 """The tasks of the zoo, by name."""
 
 from infogain.errors import UnknownName
-from infogain.zoo.tasks.arithmetic import Arithmetic, figure_set
+from infogain.zoo.tasks.arithmetic import Arithmetic
 from infogain.zoo.tasks.countdown import Countdown
 from infogain.zoo.tasks.judgement import Judgement
 from infogain.zoo.tasks.oneway import OneWay, OneWayGiven
@@ -29,4 +29,4 @@ def load_task(name: str) -> Task:
     return TASKS[name]
 
 
-__all__ = ["SPLITS", "TASKS", "Problem", "Task", "figure_set", "load_task"]
+__all__ = ["SPLITS", "TASKS", "Problem", "Task", "load_task"]

@@ -15,7 +15,6 @@ NAMES = ("tom", "ann", "sam", "eva", "leo", "mia", "max", "zoe")
 THINGS = ("pens", "cups", "figs", "nuts", "caps", "pins", "keys", "eggs")
 FINAL = r"answer ([0-9]+)"
 STEP = r"([0-9]+)([-+*/])([0-9]+)=([0-9]+)"
-FIG_SEED = 2602_18176
 
 Step = tuple[int, str, int]
 
@@ -102,11 +101,6 @@ class Arithmetic(Task):
     def check_chat(self, problem: Problem, reply: str) -> bool:
         found = re.findall(r"answer\W*(?:is)?\W*([0-9][0-9,]*)(?![0-9.]*[0-9])", reply.lower())
         return bool(found) and found[-1].replace(",", "") == result(problem)
-
-
-def figure_set() -> list[Problem]:
-    """Figs. 3a and 5: the 100 problems of the paper's figures, from the test split."""
-    return Arithmetic().problems(100, "test", FIG_SEED)
 
 
 def draw_numbers(rng: Random, template: Template) -> tuple[list[int], list[Step]]:
