@@ -1,65 +1,46 @@
-"""Figures in the README and in findings are those that were measured, and what it prints is what is printed."""
+"""Figures in the README, the guide and other findings are those that were measured, and what it prints is printed."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import infogain
 from infogain.cli import main
-from infogain.studies.methods import GREEDY
+from infogain.report.numbers import grouped, percent
+from infogain.studies.abstract_study import points
+from infogain.studies.findings import Evidence
+from infogain.studies.frontier import LABELS, frontier_places, mean_spots
+from infogain.studies.methods import GREEDY, PRESET
 
 ROOT = Path(__file__).parents[2]
 README, FINDINGS, GUIDE, SPEED = (
     (ROOT / page).read_text() for page in ("README.md", "docs/findings.md", "docs/which-sampler.md", "docs/speed.md")
 )
-REPETITION = json.loads((ROOT / "benchmarks" / "results" / "repetition.json").read_text())
-DRAWS = REPETITION["draws"]
+EVIDENCE = Evidence(ROOT / "docs" / "results")
+REPETITION = json.loads((ROOT / "docs" / "results" / "first-edition" / "repetition.json").read_text())["samplers"]
 SHOWN = {  # a line of the README's table -> its label where it was measured
     "`confidence`, drawn (greedy)": "confidence (drawn)",
     "`pc` (greedy)": "pc",
     "`lookum` (looks ahead)": "lookum",
-    "`info-gain` (the paper's setting, the default)": "info-gain",
-    "`info-gain:validated` (our preset)": "info-gain:validated",
+    "`info-gain` (the paper's setting)": "info-gain",
+    "`info-gain:validated` (the default)": PRESET,
     "`best-of-n` (eight decodes)": "best-of-8",
 }
+ONE_WAY = ("oneway", "oneway-given")
 
 
-def study(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "docs" / "results" / "first-edition" / f"{name}.json").read_text())
-    return found
-
-
-def accuracies(k: int, column: str = "average") -> dict[str, str]:
-    """Each sampler's right answers with their interval: the mean of the five tasks, or those of one."""
-    titles = {"samplers": f"Accuracy %, K = {k}, τ_token = 0.7", "preset": f"Accuracy % on test problems, K = {k}"}
-    found: dict[str, str] = {}
-    for name, title in titles.items():
-        (table,) = (table for table in study(name)["tables"] if table["title"] == title)
-        at = table["columns"].index(column)
-        found |= {row[0]: row[at] for row in table["rows"]}
-    return {**found, "info-gain:validated": found["preset"]}
-
-
-def without_oneway(sampler: str, k: int) -> float:
-    """Right answers in per cent, mean of the four other tasks."""
-    name, label = ("preset", "preset") if sampler == "info-gain:validated" else ("samplers", sampler)
-    wanted = {"K": k, "sampler": label}
-    found: dict[str, float] = {
-        row["labels"]["task"]: row["numbers"]["accuracy"]
-        for row in study(name)["rows"]
-        if wanted.items() <= row["labels"].items()
-        and row["cell"]["split"] == "test"
-        and row["labels"].get("τ_token", 0.7) == 0.7
-    }
-    assert len(found) == 5
-    del found["oneway"]
-    return 100 * sum(found.values()) / 4
+def quality(label: str, k: int) -> str:
+    """What counts of a sampler, mean of the eight tasks, with its interval."""
+    if label == PRESET:
+        found = EVIDENCE.mean("preset", "preset", stage="test", K=k)
+    else:
+        found = EVIDENCE.mean("samplers", label, K=k, τ_token=0.7)
+    return found.show(scale=100)
 
 
 def milliseconds(case: str) -> float:
@@ -74,18 +55,13 @@ def peak_gib(case: str) -> float:
     return int(line[1].replace(",", "")) / 1024
 
 
-def test_every_sampler_of_findings_has_the_repetition_that_was_measured() -> None:
-    for name, row in REPETITION["samplers"].items():
-        assert f"| {name} | {row['right']} | {row['new']} | {row['most_frequent']} |" in FINDINGS
-
-
 def test_the_readme_has_the_step_that_was_timed() -> None:
     ratio = re.search(r"whole step, N = 8 over greedy \|[^|]*\| ([\d.]+)", SPEED)
     assert ratio is not None
     times = {"(greedy)": "1 ×", "(eight decodes)": "not timed"}
     for line in table_of_the_readme():
         kind = next((each for each in times if each in line[0]), "")
-        assert line[4] == times.get(kind, f"{ratio[1]} ×")
+        assert line[5] == times.get(kind, f"{ratio[1]} ×")
     greedy = milliseconds("greedy, batch")
     full, spared = (milliseconds(f"info-gain, batch{rest}") / greedy for rest in ("", ", bypass"))
     assert f"With 16 prompts it is {full:.1f} ×, or {spared:.1f} × with [the bypass]" in README
@@ -97,54 +73,82 @@ def table_of_the_readme() -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
-def test_the_readme_has_quality_and_diversity_as_they_were_measured() -> None:
-    one, two = accuracies(1), accuracies(2)
+def test_the_readme_has_quality_diversity_and_cost_as_they_were_measured() -> None:
+    spots = {spot.sampler: spot for spot in mean_spots(EVIDENCE.rows("frontier", K=1))}
     lines = table_of_the_readme()
     assert [line[0] for line in lines] == list(SHOWN)
     for shown, *cells in lines:
         label = SHOWN[shown]
-        new = REPETITION["samplers"][label]["new"]
-        assert cells[:3] == [one[label], two[label], f"{100 * new / DRAWS:.0f} %"]
+        spot = spots[label]
+        counted = [f"{spot.different:.1f}", grouped(spot.token_forwards)]
+        assert cells[:4] == [quality(label, 1), quality(label, 2), *counted]
 
 
 def test_the_readme_shows_the_best_greedy_orders() -> None:
     for k in (1, 2):
-        found = accuracies(k)
-        assert max(GREEDY, key=lambda name: float(found[name].split()[0])) == "confidence (drawn)"
-    assert max(GREEDY, key=lambda name: int(REPETITION["samplers"][name]["new"])) == "pc"
+        assert max(GREEDY, key=lambda name: float(quality(name, k).split()[0])) == "confidence (drawn)"
+    spots = {spot.sampler: spot for spot in mean_spots(EVIDENCE.rows("frontier", K=1))}
+    assert max(GREEDY, key=lambda name: spots[name].different) == "pc"
 
 
-def test_the_readme_says_what_is_left_without_the_task_that_decides() -> None:
-    pairs = [[without_oneway(name, k) for name in ("info-gain:validated", "confidence (drawn)")] for k in (1, 2)]
-    words = [f"{ours:.1f} and {theirs:.1f} % at K = {k}" for k, (ours, theirs) in enumerate(pairs, 1)]
-    assert f"our preset and `confidence` have {words[0]}, and {words[1]}" in README
+def test_the_default_is_on_every_frontier_as_readme_and_guide_say() -> None:
+    count = len(LABELS)
+    assert f"of {count} samplers and settings, none is right more often without repeating itself more" in README
+    assert f"Of {count} samplers and settings none is right more often without repeating itself more" in GUIDE
+    for k in (1, 2):
+        rows = EVIDENCE.rows("frontier", K=k)
+        assert len({row["sampler"] for row in rows}) == count
+        assert len({row["task"] for row in rows}) == frontier_places(rows)[PRESET] == 5
+    assert infogain.Recipe().sampler == infogain.samplers.make(PRESET)
 
 
-@pytest.mark.parametrize(
-    ("k", "ahead", "other"),
-    [
-        (2, "info-gain", "confidence (drawn)"),
-        (1, "info-gain", "confidence (drawn)"),
-        (2, "info-gain", "lookum"),
-        (1, "info-gain:validated", "info-gain"),
-    ],
-)
-def test_findings_have_the_differences_that_were_measured(k: int, ahead: str, other: str) -> None:
-    summary = " ".join(study("preset" if ahead == "info-gain:validated" else "samplers")["summary"])
-    (line,) = (
-        line
-        for line in FINDINGS.splitlines()
-        if line.startswith(f"| K = {k}: `{ahead}`") and f"`{other.split()[0]}`" in line.split("minus")[1]
-    )
-    *_, five, four, _ = (cell.strip() for cell in line.split("|"))
-    assert five in summary
-    assert four == f"{without_oneway(ahead, k) - without_oneway(other, k):+.2f}".replace("-", "−")
+def test_the_readme_says_what_is_left_without_the_tasks_that_decide() -> None:
+    one, two = (EVIDENCE.lead("preset", "preset", "confidence (drawn)", ONE_WAY, stage="test", K=k) for k in (1, 2))
+    assert one.above() is None
+    assert f"not told apart at K = 1 ({points(one)} points); at K = 2 it leads by {two.show(scale=100)}" in README
 
 
-def test_the_readme_has_the_larger_run_beside_its_picture() -> None:
-    found = accuracies(1, "oneway")
-    assert f"{found['info-gain:validated']} % true equations with `info-gain:validated`" in README
-    assert f"{found['confidence (drawn)']} % with `confidence`, drawn" in README
+def test_the_guide_has_what_was_measured() -> None:
+    spots = {spot.sampler: spot for spot in mean_spots(EVIDENCE.rows("frontier", K=1))}
+    ours, look, drawn, best = (spots[name] for name in (PRESET, "lookum", "confidence (drawn)", "best-of-8"))
+    cold = EVIDENCE.mean("samplers", "margin", K=1, τ_token=0.0).value
+    warm = EVIDENCE.mean("preset", "preset", ["oneway"], stage="test", K=1).value
+    sudoku = [
+        percent(EVIDENCE.row("preset", stage="test", task="sudoku", K=2, sampler=name)["accuracy"])
+        for name in ("preset", "lookum", "confidence (drawn)")
+    ]
+    few, many = (EVIDENCE.row("judgement", sampler=name, K=1) for name in ("threshold", "confidence (drawn)"))
+    gap = EVIDENCE.lead("preset", "preset", "info-gain", stage="test", K=1)
+    beam, alone = (percent(EVIDENCE.mean("samplers", name, K=1, τ_token=0.7).value) for name in BEAMS)
+    shared, fresh = spots["info-gain (shared)"], spots["info-gain"]
+    sentences = [
+        f"{ours.right:.1f} % right, {ours.different:.1f} % right and different",
+        f"`lookum` {look.right:.1f} and {look.different:.1f} %",
+        f"Mean of seven tasks: {percent(cold)} % right, the default at τ_token .7 {percent(warm)} %",
+        f"{grouped(drawn.token_forwards)} columns a text where the default runs {grouped(ours.token_forwards)}",
+        f"and {drawn.different:.1f} % right and different",
+        f"Sudoku: {sudoku[0]} and {sudoku[1]} % right, `confidence --of drawn` {sudoku[2]} %",
+        f"Mean of five tasks: {best.right:.1f} % right, for {grouped(best.token_forwards)} columns a text",
+        f"takes {few['forwards']:.1f} forwards instead of {many['forwards']:.1f}",
+        f"and is right in {percent(few['accuracy'])} %",
+        f"the best of {len(EVIDENCE.settings())} settings on validation problems",
+        f"On test problems it is {gap.show(scale=100)} points above the paper's setting",
+        f"{beam} against {alone} % ([K = 1]",
+        f"finds {shared.different:.1f} instead of {fresh.different:.1f} % different right answers",
+        f"is right in {shared.right:.1f} instead of {fresh.right:.1f} %",
+    ]
+    assert [sentence for sentence in sentences if sentence not in GUIDE] == []
+    assert few["accuracy"] == pytest.approx(many["accuracy"], abs=0.01)
+
+
+BEAMS = ("info-gain-beam", "info-gain")
+
+
+def test_other_findings_have_the_first_editions_repetition() -> None:
+    ours, pc, paper = (REPETITION[name] for name in ("info-gain:validated", "pc", "info-gain"))
+    assert f"right in {ours['right']} of 300 draws" in FINDINGS
+    assert f"wrote {ours['new']} different equations" in FINDINGS
+    assert f"wrote {pc['new']} in {pc['right']} right draws, and the paper's setting {paper['new']} in" in FINDINGS
 
 
 def test_the_readme_has_the_memory_that_was_measured() -> None:

@@ -47,7 +47,7 @@ numbers. Generated from these by `python tools/results.py`; do not edit. The sec
 - A value is followed by its 95 % interval ([how](../evaluate.md#intervals)). A claim *reproduces* if the whole interval
   is on its side, does not if it is on the other, and is *not decided* otherwise.
 - Three tasks do not tell samplers apart at K = 1, and right answers in one-way multiplication may be repetitions of
-  each other ([how often](../findings.md#diversity)): the reasons for a second edition.
+  each other ([how often](../findings.md#the-first-edition-of-the-small-model)): the reasons for a second edition.
 """
 NOTHING = "\nNo full-size results are here yet.\n"
 TABLES = 4  # of a study; the rest is in its JSON
