@@ -22,7 +22,7 @@ README, FINDINGS, GUIDE, SPEED = (
     (ROOT / page).read_text() for page in ("README.md", "docs/findings.md", "docs/which-sampler.md", "docs/speed.md")
 )
 EVIDENCE = Evidence(ROOT / "docs" / "results")
-REPETITION = json.loads((ROOT / "docs" / "results" / "first-edition" / "repetition.json").read_text())["samplers"]
+REPETITION = json.loads((ROOT / "benchmarks" / "results" / "repetition-first-edition.json").read_text())["samplers"]
 SHOWN = {  # a line of the README's table -> its label where it was measured
     "`confidence`, drawn (greedy)": "confidence (drawn)",
     "`pc` (greedy)": "pc",

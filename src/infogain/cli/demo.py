@@ -43,8 +43,8 @@ H̃ adds up the entropy of every token as it is written: less is surer.
 READING = """\
 The best of each column in bold. Most intervals overlap: such differences prove
 nothing (docs/results.md has 1,500 draws). Look-ahead (lookum, info-gain) pays
-with token-forwards. It picks among draws, so it may be right often with the same
-few texts: look at both columns.
+with token-forwards. It picks among draws, so it may be right often with the
+same few texts: look at both columns.
 """
 PLAYED = (
     "One-way multiplication, seed 0, one token a step: nothing is picked, and one text proves nothing. Cells are "
@@ -65,7 +65,7 @@ Try next:
     show_default=True,
     help="folder for the report, the picture and the numbers",
 )
-@click.option("--count", type=click.IntRange(min=1), default=24, show_default=True, help="draws per sampler and task")
+@click.option("--count", type=click.IntRange(min=1), default=40, show_default=True, help="draws per sampler and task")
 @OVERWRITE
 def demo(out: Path, count: int, overwrite: bool) -> None:
     """Watch two samplers decode, then compare six.

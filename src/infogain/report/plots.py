@@ -99,7 +99,9 @@ def nth(i: int) -> dict[str, Any]:
 
 
 def colour(label: str) -> str:
-    """Look-ahead in blue and green, greedy orders in orange, the rest in grey."""
+    """Look-ahead in blue, our setting in red, greedy orders in orange, the rest in grey."""
+    if label == "info-gain:validated":
+        return RED
     if label.startswith("info-gain"):
         return BLUE
     if label == "lookum":
