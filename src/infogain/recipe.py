@@ -16,13 +16,16 @@ EOS_HELP = "stop after a block that holds one of these tokens; for texts unset: 
 BLOCK_HELP = "columns decoded together; 0: all of them; for texts unset: 16, otherwise unset: all of them (global)"
 
 
+DEFAULT_SAMPLER = "info-gain:validated"  # ADR 22 says why
+
+
 @dataclass(frozen=True)
 class Recipe(Options):
     """All settings of a decode except the model and the canvas. Unset options are filled in by whoever decodes."""
 
     name: ClassVar[str] = "recipe"
 
-    sampler: Sampler = option("info-gain:validated", "how each step chooses")
+    sampler: Sampler = option(DEFAULT_SAMPLER, "how each step chooses")
     schedule: Schedule = option(TokensPerStep(), "how many tokens each step commits")
     block: int | None = option(None, BLOCK_HELP, low=0, high=MOST)
     order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))

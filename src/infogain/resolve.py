@@ -33,7 +33,7 @@ def as_recipe(given: Given = None, options: Mapping[str, Any] = {}, call: Callab
     """
     start = _start(given)
     if "sampler" in options:
-        start = _with_sampler(None if given is None else start, options["sampler"])
+        start = _with_sampler(start, options["sampler"])
     known = {*fields(type(start.sampler)), *SCHEDULE, *fields(Recipe)}
     if strange := [name for name in options if name not in known]:
         taken = signature(call).parameters.values() if call else ()
@@ -53,16 +53,20 @@ def change(
     schedule: Mapping[str, Any] = {},
     rest: Mapping[str, Any] = {},
 ) -> Recipe:
-    """Options over those of a recipe. A sampler or schedule of another name starts from its own defaults."""
+    """Options over those of a recipe. A sampler of another name starts from its own defaults, see `vary`."""
     varied = vary(recipe.sampler, sampler)
     return replace(recipe, sampler=varied, schedule=_vary_schedule(recipe.schedule, schedule), **rest)
 
 
 def vary(sampler: Sampler, options: Mapping[str, Any]) -> Sampler:
-    """A sampler with these options over its own; `base` goes down into the sampler of a sampler."""
+    """A sampler with these options over its own; `base` goes down into the sampler of a sampler.
+
+    A name that it bears already changes nothing, unless it is the default: nobody asked for that one's options, which
+    are a preset's, so the name stands for its own.
+    """
     options = dict(options)
-    name = options.pop("name", sampler.name)
-    if name != sampler.name:
+    name = options.pop("name", None)
+    if name is not None and (name != sampler.name or sampler == Recipe().sampler):
         sampler = SAMPLERS.make(name)
     base = getattr(sampler, "base", None)
     if isinstance(options.get("base"), Mapping) and isinstance(base, Sampler):
@@ -102,26 +106,18 @@ def _start(given: Given) -> Recipe:
     if isinstance(given, Mapping) and "name" not in given:
         return Recipe.of(given)
     if isinstance(given, Mapping | Sampler | type):
-        return _with_sampler(None, given)
+        return Recipe(given)  # type: ignore[arg-type]  # Recipe parses tables
     raise InputError(f"a recipe is a Recipe, a sampler, a name of either, a path or a plain table; got {given!r:.80}.")
 
 
 def _named(name: str) -> Recipe:
     """A sampler's name, a recipe's, or a path."""
     if name.partition(":")[0] in SAMPLERS:
-        return _with_sampler(None, name)
+        return Recipe(name)  # type: ignore[arg-type]  # Recipe parses names
     if name in recipe_names() or is_path(name):
         return load_recipe(name)
     raise UnknownName("sampler or recipe", name, {*SAMPLERS, *recipe_names()})
 
 
-def _with_sampler(recipe: Recipe | None, sampler: Any) -> Recipe:
-    """A recipe that was given, or none, with a sampler.
-
-    A name that the sampler of a given recipe bears already changes nothing, as --sampler does not. Where none was
-    given it stands for its own settings: those of the default, which is a preset, are not mixed with them.
-    """
-    if recipe is None:
-        return Recipe(sampler)
-    same = isinstance(sampler, str) and sampler == recipe.sampler.name
-    return recipe if same else replace(recipe, sampler=sampler)
+def _with_sampler(recipe: Recipe, sampler: Any) -> Recipe:
+    return replace(recipe, sampler=vary(recipe.sampler, {"name": sampler}) if isinstance(sampler, str) else sampler)

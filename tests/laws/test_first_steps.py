@@ -20,6 +20,8 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     *(("info-gain", {"tau_pos": 0, "draws": draws, "tau_select": 1}) for draws in ("fresh", "shared", "fixed")),
     *(("info-gain", {"tau_pos": 0, "phi": "top1", "draws": draws, "tau_select": 1}) for draws in ("fresh", "fixed")),
     ("info-gain", {"tau_token": 0, "phi": "top1", "tau_select": 1}),
+    ("info-gain", {"tau_pos": 0, "phi": "top1", "bypass_of": "drawn", "gamma": 0.3}),
+    ("info-gain", {"tau_pos": 0, "phi": "top1", "bypass_of": "drawn", "gamma": 1.0}),
     ("confidence", {"of": "drawn", "draws": "fixed"}),
     ("entropy", {"draws": "fixed"}),
     ("best-of-n", {"n": 2, "base": {"name": "confidence", "of": "drawn"}}),

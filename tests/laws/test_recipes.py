@@ -137,12 +137,22 @@ def test_a_name_stands_for_its_own_settings_and_not_for_those_of_the_default(nam
     assert RecipeFlags(sampler={"n": 4}).over(Recipe()).sampler == make("info-gain:validated", n=4)
 
 
-def test_a_recipe_that_is_given_keeps_the_settings_of_a_sampler_that_is_named_again() -> None:
+def test_a_recipe_that_says_nothing_of_its_sampler_has_none_to_keep(tmp_path: Path) -> None:
+    path = tmp_path / "silent.toml"
+    path.write_text("block = 8\n")
+    for given in ({"block": 8}, Recipe(block=8), path):
+        found = as_recipe(given, {"sampler": "info-gain"})
+        assert (found.sampler, found.block) == (InfoGain(), 8)
+    flags = RecipeFlags(file={"name": str(path)}, sampler={"name": "info-gain", "n": 4})
+    assert flags.over(Recipe()) == Recipe(InfoGain(n=4), block=8)
+
+
+def test_a_recipe_keeps_the_settings_of_a_sampler_that_is_named_again() -> None:
     """As before there was a default with settings of its own."""
     given = Recipe(InfoGain(tau_pos=0.3))
     assert as_recipe(given, {"sampler": "info-gain", "n": 4}).sampler == InfoGain(tau_pos=0.3, n=4)
-    assert RecipeFlags(sampler={"name": "info-gain", "n": 4}).changing(given).sampler == InfoGain(tau_pos=0.3, n=4)
-    assert RecipeFlags(sampler={"name": "entropy"}).changing(given).sampler == make("entropy")
+    assert RecipeFlags(sampler={"name": "info-gain", "n": 4}).over(given).sampler == InfoGain(tau_pos=0.3, n=4)
+    assert RecipeFlags(sampler={"name": "entropy"}).over(given).sampler == make("entropy")
 
 
 def test_every_way_to_name_a_sampler_is_one(model: TextModel, tmp_path: Path) -> None:

@@ -233,12 +233,12 @@ def check_form(a: Candidates, z: State) -> None:
             f"candidates must have parents in int64 [M], chosen in bool [M, {width}] and tokens in int64 [M, {width}]; "
             f"the sampler gave {said}."
         )
-    luck = a.selection_noise
-    if luck is not None and (list(luck.shape) != [count] or not luck.is_floating_point()):
-        raise ContractError(
-            f"selection noise must be one floating number per candidate, shape [{count}]; the sampler gave "
-            f"{str(luck.dtype).removeprefix('torch.')} {list(luck.shape)}."
-        )
+    for name, x in (("selection noise", a.selection_noise), ("surprisal", a.surprisal)):
+        if x is not None and (list(x.shape) != [count] or not x.is_floating_point()):
+            raise ContractError(
+                f"{name} must be one floating number per candidate, shape [{count}]; the sampler gave "
+                f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}."
+            )
 
 
 STEPS_PER_MASK = 8  # a block that takes more is refused: a sampler that erases could go on for ever

@@ -125,8 +125,7 @@ def with_sampler(recipe: Recipe, name: str, settings: RecipeFlags) -> Recipe:
     """The recipe with the sampler of this name, and of the flags those that it takes."""
     takes = fields(SAMPLERS[name])
     own = {key: value for key, value in settings.sampler.items() if key in takes}
-    flags = RecipeFlags(sampler={"name": name, **own}, base=settings.base if "base" in takes else {})
-    return flags.changing(recipe) if settings.file else flags.over(recipe)
+    return RecipeFlags(sampler={"name": name, **own}, base=settings.base if "base" in takes else {}).over(recipe)
 
 
 def common_part(settings: RecipeFlags) -> RecipeFlags:

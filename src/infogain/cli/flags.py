@@ -14,7 +14,7 @@ from infogain.cli.outline import offering
 from infogain.cli.sections import recipe_option
 from infogain.generate import BLOCK
 from infogain.options import Plain, accepted, dashed, fields
-from infogain.recipe import Recipe
+from infogain.recipe import DEFAULT_SAMPLER, Recipe
 from infogain.recipe_files import load_recipe
 from infogain.resolve import change
 from infogain.samplers import SAMPLERS, BestOfN
@@ -46,7 +46,7 @@ RECIPE_HELP = (
 )
 NAMES = (
     f"one of {', '.join(SAMPLERS)}; with a preset: info-gain:validated; `infogain samplers` says when to use which; "
-    f"unset: {Recipe().sampler.name}"
+    f"unset: {DEFAULT_SAMPLER}"
 )
 SAMPLER: Flag = recipe_option(
     "--sampler",
@@ -73,20 +73,9 @@ class RecipeFlags:
     recipe: Plain = dataclasses.field(default_factory=dict)
 
     def over(self, start: Recipe) -> Recipe:
-        """Flags over the recipe that --recipe names, or over this one where it names none.
-
-        There a sampler that is named has its own settings, whatever those of the default are.
-        """
-        if self.file:
-            return self.changing(load_recipe(self.file["name"]))
-        if "name" in self.sampler:
-            start = dataclasses.replace(start, sampler=SAMPLERS.make(self.sampler["name"]))
-        return self.changing(start)
-
-    def changing(self, recipe: Recipe) -> Recipe:
-        """Flags over a recipe that was asked for: one whose sampler has the name that is given keeps its settings."""
+        """Flags over the recipe that --recipe names, or over this one where it names none."""
         sampler = {**self.sampler, "base": self.base} if self.base else self.sampler
-        return change(recipe, sampler, self.schedule, self.recipe)
+        return change(load_recipe(self.file["name"]) if self.file else start, sampler, self.schedule, self.recipe)
 
 
 def recipe_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -181,6 +170,9 @@ def _sampler_flag(field: str) -> Flag:
     for name in takers:
         meanings.setdefault(_meaning(SAMPLERS[name], field), []).append(name)
     text = "; ".join(f"{meaning} ({_listed(names)})" for meaning, names in meanings.items())
+    default = Recipe().sampler
+    if hasattr(default, field) and (own := getattr(default, field)) != fields(type(default))[field].default:
+        text += f"; {own} in {DEFAULT_SAMPLER}"
     kinds = [SAMPLERS[name] for name in takers]
     shown = _metavar(kinds, field)
     return recipe_option(dashed(field), f"sampler__{field}", type=flag_type(kinds[0], field), metavar=shown, help=text)

@@ -18,7 +18,10 @@ def look_ahead_of(recipe: Recipe) -> LookAhead | None:
 
 
 def decisions(event: StepEvent, sampler: LookAhead) -> Tensor:
-    """Three flags of each hypothesis: it had a choice, the bypass decided it, one candidate was left. [3, R]"""
+    """Three flags of each hypothesis: it had a choice, the bypass decided it, one candidate was left. [3, R]
+
+    The first candidate that is left of a hypothesis stands for its candidate 0. Only in a beam that may be another.
+    """
     z, a = event.z, event.a
     candidates = torch.zeros_like(z.left).index_add(0, a.parent, torch.ones_like(a.parent))
     first = (candidates.cumsum(0) - candidates).clamp(max=len(a.parent) - 1)  # each hypothesis's first candidate

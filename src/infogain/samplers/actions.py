@@ -159,13 +159,13 @@ class LookAhead(Drawing):
     tau_pos: float = option(0.1, "position temperature of candidates 1…n−1; candidate 0 is greedy", low=0, high=HOTTEST)
     gamma: float = option(
         0.8,
-        "bypass: positions with top-1 probability above this come first in every candidate; 1 = off",
+        "bypass: positions whose token has a probability above this come first in every candidate; 1 = off",
         above=0,
         high=1,
     )
     bypass_of: str = option(
         "top1",
-        "probability that gamma is held against: that of the likeliest token, or of the one drawn there",
+        "whose probability gamma is held against: that of the likeliest token, top1, or of the one drawn there",
         choices=("top1", "drawn"),
         implied=True,
     )
@@ -180,7 +180,8 @@ class LookAhead(Drawing):
 
     need: float = option(
         0.0,
-        "nats: a step whose greedy action costs less than this tries fewer candidates, in proportion; 0 = always n",
+        "nats: a step whose greedy action has less entropy than this tries fewer candidates, in proportion; 0 = always "
+        "n",
         low=0,
         implied=True,
     )
@@ -195,7 +196,8 @@ class LookAhead(Drawing):
 
     @property
     def traits(self) -> Traits:
-        drawing = _drawing(super().traits, self.tau_pos > 0 and self.n > 1, self.phi == "drawn")
+        looks = self.phi == "drawn" or (self.bypass_of == "drawn" and self.gamma < 1)
+        drawing = _drawing(super().traits, self.tau_pos > 0 and self.n > 1, looks)
         return replace(drawing, candidates=self.n)
 
     def sureness(self, z: State, tokens: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ class Confidence(Greedy):
     """Eq. 7: φ = max_v p(v). With of='drawn', p of the token that was drawn, as MaskGIT and LLaDA code it."""
 
     purpose: ClassVar[str] = (
-        "Writes the most probable token first. Cheap: begin here, with --of drawn and one token a step."
+        "Writes the most probable token first. For when every forward counts, with --of drawn and one token a step."
     )
     criteria: ClassVar[str] = "Σ_A max p"
     sensitivity: ClassVar[str] = "High"

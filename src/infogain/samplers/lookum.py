@@ -18,9 +18,7 @@ from infogain.samplers.base import SAMPLERS
 class LookUM(LookAhead):
     """Eq. 13: the mean certainty of the positions still masked in z′; with metric='entropy', −𝓗(z′)."""
 
-    purpose: ClassVar[str] = (
-        "Tries candidates and keeps the one that leaves least uncertain. For two tokens a step, or varied answers."
-    )
+    purpose: ClassVar[str] = "Tries candidates and keeps the one that leaves least uncertain. For two tokens a step."
     criteria: ClassVar[str] = "mean of φ over M′"
     sensitivity: ClassVar[str] = "Moderate"
 

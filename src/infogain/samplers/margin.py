@@ -18,7 +18,7 @@ class Margin(Greedy):
     """Eq. 9: φ = p_top1 − p_top2."""
 
     purpose: ClassVar[str] = (
-        "Writes where the best token leads the second best by most. Cheap: an alternative to confidence."
+        "Writes where the best token leads the second best by most. For single answers, with --tau-token 0."
     )
     criteria: ClassVar[str] = "Σ_A (p_top1 − p_top2)"
     sensitivity: ClassVar[str] = "High"
