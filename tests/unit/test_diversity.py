@@ -91,6 +91,14 @@ def test_full_cells_are_as_large_as_they_must_be() -> None:
     assert drawn(diversity_cell("oneway", GREEDY, "full")) == "5 batches of 300 draws"
 
 
+@pytest.mark.parametrize("task", MANY)
+def test_no_draw_of_the_search_is_one_of_the_test(task: str) -> None:
+    """A setting may not be tested on what it was chosen by: another canvas, or another seed."""
+    chosen, tested = (lines(diversity_cell(task, GREEDY, "full", split)) for split in ("validation", "test"))
+    pairs = [{(row.problem.canvas, row.seed) for row in rows} for rows in (chosen, tested)]
+    assert pairs[0].isdisjoint(pairs[1])
+
+
 def test_a_cell_without_draws_decodes_what_it_did_before_there_were_any() -> None:
     cell = Cell("sudoku", GREEDY, 2, (0, 1))
     many = replace(cell, seeds=(0,), draws=2, kind="diversity")
@@ -259,6 +267,8 @@ def test_a_setting_names_what_differs_from_the_paper() -> None:
     assert preset.setting_of({"gain_power": 1.0, "tau_pos": 0.1, "draws": "fresh"}) == preset.PAPER == ()
     assert preset.setting_of({"tau_pos": 0.4, "draws": "shared"}) == (("draws", "shared"), ("tau_pos", 0.4))
     assert preset.shown(()) == "the paper's"
+    off = {"gamma": 1.0, "bypass_of": "drawn"}
+    assert preset.setting_of(off) == (("gamma", 1.0),), "a bypass that is off asks nothing"
 
 
 def test_of_equal_settings_the_nearest_to_the_paper_is_chosen() -> None:

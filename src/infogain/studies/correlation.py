@@ -15,7 +15,7 @@ from infogain.studies.diversity import ALONE
 from infogain.studies.methods import TWINS
 from infogain.studies.samplers import SamplersStudy
 
-AVERAGE = "average of the tasks"
+AVERAGE = "average of the tasks with several canvases"
 
 
 class CorrelationStudy(Study):

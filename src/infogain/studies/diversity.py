@@ -26,13 +26,18 @@ from infogain.zoo.tasks import TASKS, Problem
 T = TypeVar("T")
 MANY = [name for name, task in TASKS.items() if task.many]  # tasks whose problems have more than one right answer
 ALONE = [name for name, task in TASKS.items() if task.unconditional]  # those with a single canvas
+# Seeds of a task with a single canvas: all that tells what a setting was chosen by from what it is tested on.
+DRAWN_FROM = {"validation": (0,), "test": (1,)}
 
 
 def diversity_cell(task: str, recipe: Recipe, size: str, split: str = "test") -> Cell:
     """A cell that measures diversity: batches of draws of a task with a single canvas, draws of prompts of others."""
     batches: tuple[int, int] = of_size(size, (2, 2), (2, 30), (5, 300))
     prompts: tuple[int, int] = of_size(size, (2, 2), (10, 6), (50, 32))
-    groups, draws = batches if task in ALONE else prompts
+    if task in ALONE:
+        groups, draws = batches
+        return Cell(task, recipe, groups, DRAWN_FROM[split], split, kind="diversity", draws=draws)
+    groups, draws = prompts
     return Cell(task, recipe, groups, split=split, kind="diversity", draws=draws)
 
 

@@ -32,7 +32,7 @@ from infogain.studies.what_counts import mean_lead, mean_measured
 TEMPLATE = "findings.jinja"
 ASKED = (
     *("rows", "row", "number", "mean", "average", "lead", "places", "leader"),
-    *("settings", "tried", "check", "checks"),
+    *("settings", "best_setting", "tried", "check", "checks"),
 )
 
 
@@ -94,9 +94,13 @@ class Evidence:
         samplers = by(self.rows("frontier", K=k), "sampler")
         return str(max(samplers, key=lambda sampler: self.average("frontier", name, sampler=sampler, K=k).value))
 
-    def settings(self) -> dict[preset.Setting, float]:
+    def settings(self, without: Sequence[str] = ()) -> dict[preset.Setting, float]:
         """What counts on validation problems with each setting of Info-Gain that was tried; () is the paper's."""
-        return preset.means(self.rows("preset"))
+        return preset.means([row for row in self.rows("preset") if row["task"] not in without])
+
+    def best_setting(self, without: Sequence[str] = ()) -> str:
+        """The setting that would have been chosen, without some tasks too, as text."""
+        return preset.shown(preset.choose([row for row in self.rows("preset") if row["task"] not in without]))
 
     def tried(self, **changed: Any) -> float:
         """What counts on validation problems with the chosen setting of Info-Gain, these options changed."""

@@ -1,8 +1,8 @@
 """The best setting of the sampler, chosen on validation problems and reported on test problems.
 
 The search has four stages: a grid of the options that matter most, then further options one by one around the best of
-the grid, then those that helped together, then all of them one by one again around the best so far. What counts is said
-in what_counts.py. Where problems have several right answers, each setting also has its place among others on the
+the grid, then those that helped together, then the further ones one by one again around the best so far. What counts is
+said in what_counts.py. Where problems have several right answers, each setting also has its place among others on the
 frontier of quality and diversity.
 """
 
@@ -38,7 +38,8 @@ FURTHER: dict[str, tuple[Any, ...]] = {
     "bypass_of": ("top1", "drawn"),
     "gamma": (0.8, 0.9, 0.95, 1.0),
     "phi": ("drawn", "top1", "entropy", "margin"),
-    "gain_power": (0.0, 0.25, 0.5),
+    "gain_power": (0.0, 0.25, 0.5, 1.0),
+    "cost_of": ("entropy", "surprisal"),
     "cost_weight": (1.0, 0.0, 0.5, 0.75, 1.5, 2.0),
     "draws": ("fresh", "shared", "fixed"),
     "tau_pos": (0.1, 0.2, 0.4, 0.7, 1.0, 2.0),
@@ -113,9 +114,11 @@ class PresetStudy(Study):
 
 
 def setting_of(options: Mapping[str, Any]) -> Setting:
-    """Options as a setting: those that differ from the paper's, in one order."""
+    """Options as a setting: those that differ from the paper's, in one order; none of a bypass that is off."""
     paper = SAMPLERS.make("info-gain:paper")
-    return tuple((name, options[name]) for name in sorted(options) if options[name] != getattr(paper, name))
+    unused = ("bypass_of",) if options.get("gamma") == 1 else ()
+    differ = [name for name in options if options[name] != getattr(paper, name) and name not in unused]
+    return tuple((name, options[name]) for name in sorted(differ))
 
 
 def shown(setting: Setting) -> str:
@@ -144,7 +147,7 @@ def rivals(size: str) -> list[Point]:
         Point({"stage": RIVALS, "task": task, "K": k, "sampler": label}, cell)
         for label, task, k in product(labels, tasks, steps(size))
         for cell in [validation_cell(task, method_recipe(label, task, k), size)]
-        if label != PRESET
+        if label not in (PRESET, "info-gain")  # the setting that is searched for, and the paper's
     ]
 
 
@@ -229,7 +232,8 @@ def frontier_table(rows: list[CellResult]) -> Table:
     places = [row["sampler"] for own in groups for row in on_frontier(own, right_and_different)]
     whole = {name: own for name, own in by(named, "sampler").items() if len(own) == len(groups)}
     order = sorted(whole, key=lambda name: (-places.count(name), -mean([row["distinct"] for row in whole[name]])))
-    named_too = [name for name in order if name == shown(PAPER) or name in by(pick(named, stage=RIVALS), "sampler")]
+    always = {shown(PAPER), shown(choose(rows)), *by(pick(named, stage=RIVALS), "sampler")}
+    named_too = [name for name in order if name in always]
     lines = [
         [
             *(name, f"{places.count(name)} of {len(groups)}"),

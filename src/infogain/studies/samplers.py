@@ -12,9 +12,11 @@ from infogain.studies.abstract_study import Check, Study, all_above_zero, points
 from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.diversity import ALONE
 from infogain.studies.independent import saved_entropy
-from infogain.studies.methods import GREEDY, METHODS, TAU, of_size
+from infogain.studies.methods import GREEDY, METHODS, PRESET, TAU, of_size
 from infogain.studies.what_counts import by_task, by_width, mean_lead, mean_measured, measuring_cell
 from infogain.zoo.tasks import TASKS
+
+LABELS = (*METHODS, PRESET)
 
 
 class SamplersStudy(Study):
@@ -38,7 +40,7 @@ class SamplersStudy(Study):
             for tau in taus
             for task in by_width([task for task in tasks if tau > 0 or task not in ALONE])  # without τ one text is all
             for k in ks
-            for label in METHODS
+            for label in LABELS
             for cell in [measuring_cell(label, task, k, tau, size, problems=problems, seeds=seeds)]
         ]
 
@@ -49,7 +51,7 @@ class SamplersStudy(Study):
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
         ks = sorted({k for k, _ in settings(rows)})
         panels = figure.subplots(1, len(ks), sharey=True, squeeze=False)[0]
-        labels = list(METHODS)
+        labels = list(LABELS)
         for axes, k in zip(panels, ks, strict=True):
             for tau, colour, mark, shift in ((TAU, BLUE, "o", -0.15), (0.0, RED, "s", 0.15)):
                 own = pick(rows, K=k, τ_token=tau)
