@@ -57,7 +57,7 @@ def one_thread() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("model")
-    save_model(path, Trainer(SHAPE, {}, CPU).averaged, columns=130)
+    save_model(path, Trainer(SHAPE, {}, CPU).averaged, SHAPE.alphabet, columns=130)
     return path
 
 

@@ -152,7 +152,7 @@ def test_training_masks_what_is_posed_or_more(task: Task) -> None:
     rng = Random(0)
     for lesson in [task.sample(rng, "train", posed=False) for _ in range(50)]:
         assert task.split(lesson) == "train" or task.unconditional
-        assert fits(lesson.canvas, lesson.solution)
+        assert fits(lesson.canvas, lesson.solution, MASK)
         assert task.check(lesson, lesson.solution)
         assert lesson.canvas.count(MASK) == task.width - 1 or not isinstance(task, Sudoku)
 
@@ -219,9 +219,9 @@ def test_an_alphabet_covers_every_text_and_refuses_the_rest() -> None:
         assert ALPHABET.tensor(texts).tolist() == [ALPHABET.encode(text) for text in texts]
     with pytest.raises(InputError, match="also has"):
         ALPHABET.encode("É")
-    with pytest.raises(InputError, match="each character once"):
+    with pytest.raises(InputError, match="each symbol once"):
         Alphabet("aa_~")
-    with pytest.raises(InputError, match="each character once"):
+    with pytest.raises(InputError, match="each symbol once"):
         Alphabet("ab~")
 
 

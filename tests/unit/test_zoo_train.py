@@ -202,7 +202,7 @@ def test_the_rate_rises_falls_and_follows_the_clock() -> None:
 
 def test_a_saved_folder_loads_like_a_large_checkpoint_and_decodes(tmp_path: Path) -> None:
     transformer = Trainer(SMALL, {}, CPU).averaged
-    save_model(tmp_path, transformer, columns=34)
+    save_model(tmp_path, transformer, SMALL.alphabet, columns=34)
     model = infogain.models.load_model(tmp_path, dtype=torch.float32)
     assert model.spec == replace(SMALL.spec, context=34)
     for name, weight in transformer.named_parameters():
@@ -224,7 +224,7 @@ def test_a_folder_without_an_alphabet_says_so(tmp_path: Path) -> None:
 
 
 def test_scores_do_not_depend_on_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_model(tmp_path, Trainer(SMALL, {}, CPU).averaged, columns=30)
+    save_model(tmp_path, Trainer(SMALL, {}, CPU).averaged, SMALL.alphabet, columns=30)
     model, alphabet = load_zoo_model(tmp_path)
     task = load_task("sudoku")
     problems = task.problems(5, "validation")

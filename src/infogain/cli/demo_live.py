@@ -37,7 +37,9 @@ def compare_live(console: Console, subject: Subject, delay: float) -> LiveCompar
     canvas = Canvas.infill([alphabet.encode(problem.canvas)], alphabet.mask_id)
     lanes = [Lane(canvas, method_recipe(name, TASK, K[TASK])) for name in NAMES]
     stories = [Story(Trace(lane.recipe.plain(), alphabet.mask_id, canvas.rows())) for lane in lanes]
-    canvases = [LiveCanvas(name, story, alphabet.characters) for name, story in zip(NAMES, stories, strict=True)]
+    canvases = [
+        LiveCanvas(name, story, dict(enumerate(alphabet.symbols))) for name, story in zip(NAMES, stories, strict=True)
+    ]
 
     with Screen(console, canvases, delay) as screen:
 

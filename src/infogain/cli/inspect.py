@@ -157,7 +157,8 @@ def _weights(folder: Path, files_of: Callable[[Path], list[Path]] = shards) -> s
 
 def _tokenizer(found: Checkpoint) -> str:
     if (found.folder / FILE).exists():
-        return f"single characters: {Alphabet.load(found.folder).characters}"
+        alphabet = Alphabet.load(found.folder)
+        return f"{len(alphabet)} words" if alphabet.words else f"these symbols: {' '.join(alphabet.symbols)}"
     try:
         words = read_tokenizer(found.folder, found.spec.eos_ids, found.family.turn_ends, found.family.template)
     except InfoGainError as error:

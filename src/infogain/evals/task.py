@@ -113,7 +113,7 @@ class EvalTask(ABC):
         if not isinstance(model.tokenizer, Alphabet):
             return None
         shown = [self.lead(shot.question) for shot in self.examples()]
-        strange = sorted(set("".join(shown)) - set(model.tokenizer.characters))
+        strange = model.tokenizer.strange("".join(shown))
         return f"it does not know the characters {strange}." if strange else None
 
     def protocol(self, tokenizer: Tokenizer, **given: str | int | None) -> Protocol:

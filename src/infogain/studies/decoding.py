@@ -183,7 +183,7 @@ def trace(subject: Subject, cell: Cell) -> Plain:
         saved = path.read_text()
     text = alphabet.decode(result.tokens[0].tolist())
     right = load_task(cell.task).check(line.problem, text)
-    return {"trace": saved, "characters": alphabet.characters, "text": text, "right": right}
+    return {"trace": saved, "symbols": list(alphabet.symbols), "text": text, "right": right}
 
 
 def batches(cell: Cell, device: torch.device) -> Iterator[list[CellRow]]:

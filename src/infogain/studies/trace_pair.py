@@ -49,12 +49,12 @@ def provenances(record: Plain) -> list[Plain]:
 def viewer(record: Plain) -> str:
     """The two traces side by side, as a fragment of a page."""
     traces = []
-    characters = record["rows"][0]["numbers"]["characters"]
+    symbols = record["rows"][0]["numbers"]["symbols"]
     for row in record["rows"]:
         numbers = row["numbers"]
         title = f"{row['labels']['sampler']}: {'right' if numbers['right'] else 'wrong'}"
         traces.append((title, load_trace(numbers["trace"])))
-    return view.fragment(traces, characters.__getitem__)
+    return view.fragment(traces, symbols.__getitem__)
 
 
 def load_trace(text: str) -> Trace:

@@ -14,12 +14,12 @@ from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.llada import LLADA
 from infogain.models.families.spec import Spec
 from infogain.models.families.weights import weight_names
-from infogain.zoo.characters import ALPHABET, Alphabet
+from infogain.zoo.characters import Alphabet
 
 WEIGHTS = "model.safetensors"
 
 
-def save_model(folder: Path, transformer: Transformer, columns: int) -> None:
+def save_model(folder: Path, transformer: Transformer, alphabet: Alphabet, columns: int) -> None:
     """Half precision, LLaDA's names: `models.load_model` reads it like the large ones."""
     from safetensors.torch import save_file
 
@@ -27,7 +27,7 @@ def save_model(folder: Path, transformer: Transformer, columns: int) -> None:
     weights = {theirs: transformer.get_parameter(ours).detach().cpu().half() for theirs, ours in names.items()}
     save_file(weights, folder / WEIGHTS)
     (folder / "config.json").write_text(json.dumps(llada_config(transformer.spec, columns), indent=2) + "\n")
-    ALPHABET.save(folder)
+    alphabet.save(folder)
 
 
 def load_zoo_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Denoiser, Alphabet]:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from infogain.algorithm import noise
-from infogain.zoo.characters import ALPHABET
 from infogain.zoo.tasks import load_task
 
 CHUNK = 10_000  # texts one process draws at a time; part of what a seed means
@@ -22,7 +21,7 @@ Order = tuple[str, str, int, int, int]  # task, split, seed, which chunk, how ma
 
 @dataclass(frozen=True)
 class Pool:
-    tokens: Tensor  # [texts, L] uint8: solutions
+    tokens: Tensor  # [texts, L] solutions, in the smallest integers that hold the alphabet
     holes: Tensor  # [texts, L] columns that may be masked; the rest is given
 
     def to(self, device: torch.device) -> Pool:
@@ -48,19 +47,22 @@ def fill(names: Sequence[str], split: str, count: int, seed: int, workers: int =
         return gather(orders, processes.map(draw, orders, chunksize=1))
 
 
-def draw(order: Order) -> tuple[list[str], list[str]]:
-    """Solutions and canvases of one chunk."""
+def draw(order: Order) -> Pool:
+    """The texts of one chunk."""
     name, split, seed, chunk, count = order
     rng = Random(f"{name} {split} pool {seed} {chunk}")
     task = load_task(name)
     problems = [task.sample(rng, split, posed=False) for _ in range(count)]
-    return [problem.solution for problem in problems], [problem.canvas for problem in problems]
+    canvas = task.alphabet.tensor([problem.canvas for problem in problems])
+    return Pool(task.alphabet.tensor([problem.solution for problem in problems]), canvas == task.alphabet.mask_id)
 
 
-def gather(orders: Sequence[Order], drawn: Sequence[tuple[list[str], list[str]]]) -> dict[str, Pool]:
-    pools = {}
-    for name in dict.fromkeys(order[0] for order in orders):
-        mine = [texts for order, texts in zip(orders, drawn, strict=True) if order[0] == name]
-        tokens, canvas = (torch.cat([ALPHABET.tensor(texts[i]) for texts in mine]) for i in (0, 1))
-        pools[name] = Pool(tokens, canvas == ALPHABET.mask_id)
-    return pools
+def gather(orders: Sequence[Order], drawn: Sequence[Pool]) -> dict[str, Pool]:
+    """The chunks of each task as one."""
+    chunks: dict[str, list[Pool]] = {}
+    for order, pool in zip(orders, drawn, strict=True):
+        chunks.setdefault(order[0], []).append(pool)
+    return {
+        name: Pool(torch.cat([pool.tokens for pool in own]), torch.cat([pool.holes for pool in own]))
+        for name, own in chunks.items()
+    }

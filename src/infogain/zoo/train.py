@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         trainer.restore(out / STATE)
         print(f"going on at step {trainer.step}", flush=True)
     losses = train(trainer, held_out, out)
-    save_model(out, trainer.averaged, max(task.width for task in settings.known))
+    save_model(out, trainer.averaged, settings.alphabet, max(task.width for task in settings.known))
     scores = validate(out, device, settings, options.problems)
     write_card(out, trainer, losses, scores)
 

@@ -16,10 +16,10 @@ from infogain.algorithm import noise
 from infogain.errors import InputError
 from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.spec import Spec
-from infogain.zoo.characters import ALPHABET
+from infogain.zoo.characters import Alphabet
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.pool import BATCH, Pool
-from infogain.zoo.tasks import TASKS, Task, load_task
+from infogain.zoo.tasks import ALL_TASKS, TASKS, Task, load_task
 
 Loss = Callable[[Transformer, Tensor, Tensor], Tensor]
 
@@ -55,7 +55,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         if self.width % (2 * self.heads):
             raise InputError(f"width must be a multiple of twice the heads; got {self.width} and {self.heads} heads.")
-        _ = self.shares  # a mistake there is told now
+        _ = self.alphabet  # a mistake in the tasks is told now
 
     @cached_property
     def shares(self) -> dict[str, float]:
@@ -69,13 +69,21 @@ class TrainingSettings:
     @property
     def known(self) -> list[Task]:
         """The tasks that a trained model knows: those it learns, and those that their texts teach besides."""
-        return [task for task in TASKS.values() if (task.taught_by or task.name) in self.shares]
+        return [task for task in ALL_TASKS.values() if (task.taught_by or task.name) in self.shares]
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The one that all its tasks are written in."""
+        found = {load_task(name).alphabet for name in self.shares}
+        if len(found) > 1:
+            raise InputError(f"a model learns tasks of one alphabet; {self.tasks} have {len(found)}. Train them apart.")
+        return found.pop()
 
     @property
     def spec(self) -> Spec:
         return Spec(
             family="llada",
-            vocab_size=len(ALPHABET),
+            vocab_size=len(self.alphabet),
             hidden=self.width,
             layers=self.layers,
             heads=self.heads,
@@ -84,8 +92,8 @@ class TrainingSettings:
             intermediate=self.intermediate,
             rope_theta=10000.0,
             norm_eps=1e-5,
-            mask_id=ALPHABET.mask_id,
-            eos_ids=(ALPHABET.eos_id,),
+            mask_id=self.alphabet.mask_id,
+            eos_ids=(self.alphabet.eos_id,),
             rope_in_float32=True,
         )
 

@@ -59,7 +59,7 @@ class Sudoku(EvalTask):
 
     def gives_away(self, shot: Shot, item: Item) -> bool:
         """Does the example solve the item? There are only 288 grids, so it may."""
-        return fits(item.question.replace("0", MASK), shot.answer)
+        return fits(item.question.replace("0", MASK), shot.answer, MASK)
 
     def build(self, item: Item, shots: Sequence[Shot], style: str) -> str:
         solved = [f"Puzzle:\n{lines(shot.question)}\n{LAST}{lines(shot.answer)}" for shot in shots]
@@ -76,7 +76,7 @@ def lines(cells: str) -> str:
 
 
 def solves(puzzle: str, grid: str) -> bool:
-    return fits(puzzle.replace("0", MASK), grid) and set(grid) == set(DIGITS) and is_grid(grid)
+    return fits(puzzle.replace("0", MASK), grid, MASK) and set(grid) == set(DIGITS) and is_grid(grid)
 
 
 def _item(name: str, record: Record) -> Item:

@@ -1,4 +1,4 @@
-"""The tasks of the zoo, by name."""
+"""The tasks of the zoo, by name: those of `tiny-reason`, and those of all models."""
 
 from infogain.errors import UnknownName
 from infogain.zoo.tasks.arithmetic import Arithmetic
@@ -21,12 +21,13 @@ TASKS: dict[str, Task] = {
         Arithmetic(),
     )
 }
+ALL_TASKS: dict[str, Task] = {**TASKS}
 
 
 def load_task(name: str) -> Task:
-    if name not in TASKS:
-        raise UnknownName("task", name, TASKS)
-    return TASKS[name]
+    if name not in ALL_TASKS:
+        raise UnknownName("task", name, ALL_TASKS)
+    return ALL_TASKS[name]
 
 
-__all__ = ["SPLITS", "TASKS", "Problem", "Task", "load_task"]
+__all__ = ["ALL_TASKS", "SPLITS", "TASKS", "Problem", "Task", "load_task"]

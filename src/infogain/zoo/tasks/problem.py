@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from random import Random
+from typing import TypeVar
 
 from infogain.errors import InputError, UnknownName
-from infogain.zoo.characters import ALPHABET, EOS, MASK
+from infogain.zoo.characters import ALPHABET, EOS, MASK, Alphabet
 
+T = TypeVar("T", str, int)  # a token of a text: a character, or an id
 SPLITS = ("train", "validation", "test")
 PATIENCE = 1000  # draws for each problem before a split counts as exhausted
 
@@ -38,6 +41,7 @@ class Task(ABC):
     All canvases of a task have the same width; the first column is its tag, which tasks of one kind share.
     """
 
+    alphabet: Alphabet = ALPHABET  # the tokens that its texts are written in
     name: str
     about: str
     numbers: str  # those that are drawn: a model trained on the task knows no others
@@ -81,8 +85,10 @@ class Task(ABC):
 
     def check(self, problem: Problem, text: str) -> bool:
         """Nothing given was changed, no mask or strange character is left, and the answer is right."""
-        known = set(text) <= set(ALPHABET.characters)
-        return known and fits(problem.canvas, text) and self.right(problem, text)
+        if self.alphabet.strange(text):
+            return False
+        canvas, written = map(self.alphabet.encode, (problem.canvas, text))
+        return fits(canvas, written, self.alphabet.mask_id) and self.right(problem, text)
 
     def sample(self, rng: Random, split: str, posed: bool = True) -> Problem:
         """A problem of this split, as it is asked, or as training takes it."""
@@ -120,13 +126,10 @@ def split_of(name: str, identity: str) -> str:
     return {8: "validation", 9: "test"}.get(int.from_bytes(digest, "big") % 10, "train")
 
 
-def fits(canvas: str, text: str) -> bool:
+def fits(canvas: Sequence[T], text: Sequence[T], mask: T) -> bool:
     """Is the text this canvas with every mask, and nothing else, written over?"""
-    return (
-        len(canvas) == len(text)
-        and all(new == old or (old == MASK and new != MASK) for old, new in zip(canvas, text, strict=True))
-        and MASK not in text
-    )
+    kept = len(canvas) == len(text) and all(old in (mask, new) for old, new in zip(canvas, text, strict=True))
+    return kept and mask not in text
 
 
 def is_canvas(problem: Problem, text: str) -> bool:
