@@ -7,6 +7,7 @@ from infogain.zoo.tasks.judgement import Judgement
 from infogain.zoo.tasks.oneway import OneWay, OneWayGiven
 from infogain.zoo.tasks.problem import SPLITS, Problem, Task
 from infogain.zoo.tasks.sudoku import DIGITS, Sudoku
+from infogain.zoo.tasks.tale import Tale, TaleEnding, TaleHole
 
 TASKS: dict[str, Task] = {
     task.name: task
@@ -21,7 +22,8 @@ TASKS: dict[str, Task] = {
         Arithmetic(),
     )
 }
-ALL_TASKS: dict[str, Task] = {**TASKS}
+TALES: dict[str, Task] = {task.name: task for task in (Tale(), TaleHole(), TaleEnding())}
+ALL_TASKS: dict[str, Task] = {**TASKS, **TALES}
 
 
 def load_task(name: str) -> Task:
@@ -30,4 +32,4 @@ def load_task(name: str) -> Task:
     return ALL_TASKS[name]
 
 
-__all__ = ["ALL_TASKS", "SPLITS", "TASKS", "Problem", "Task", "load_task"]
+__all__ = ["ALL_TASKS", "SPLITS", "TALES", "TASKS", "Problem", "Task", "load_task"]
