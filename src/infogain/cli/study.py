@@ -20,7 +20,7 @@ from infogain.cli.output_files import OVERWRITE, check_record
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
 from infogain.options import Plain
-from infogain.studies import STUDIES, Study, load_study, trace_pair
+from infogain.studies import STUDIES, Study, by_model, check_suits, load_study, trace_pair
 from infogain.studies.benchmark import check_data
 from infogain.studies.cell import Cell, CellResult
 from infogain.studies.methods import SIZES
@@ -35,7 +35,9 @@ WORKER_BYTES = 200_000_000  # of a process that has imported torch
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=offering(STUDIES))
-@click.option("--model", "-m", default="zoo:tiny-reason", show_default=True, help="zoo:NAME, a folder, or a hub id")
+@click.option(
+    "--model", "-m", help="zoo:NAME, a folder, or a hub id; unset: zoo:tiny-reason, or zoo:tiny-tales for writing"
+)
 @click.option(
     "--size",
     type=click.Choice(SIZES),
@@ -61,7 +63,7 @@ WORKER_BYTES = 200_000_000  # of a process that has imported torch
 @OVERWRITE
 def study(
     names: tuple[str, ...],
-    model: str,
+    model: str | None,
     size: str,
     out: Path,
     device: str | None,
@@ -89,22 +91,35 @@ def study(
         return
     check_fits("--workers", workers, WORKER_BYTES, 2 * WORKER_BYTES)
     chosen = list(STUDIES.values()) if names == ("all",) else [load_study(name) for name in names]
-    subject, store = Subject(model, device, data), Store(out)
-    check_data(data, [point for each in chosen for point in each.points_for(size, subject)])
-    for each in chosen:
-        check_record(out / f"{each.name}.json", {"size": size, "model": subject.described}, overwrite)
+    store = Store(out)
+    subjects = {name: Subject(name, device, data) for name in by_model(chosen, model)}
+    if names == ("all",):
+        chosen = [each for each in chosen if each.suits(subjects[model or each.model])]
+    groups = [(subjects[name], group) for name, group in by_model(chosen, model).items()]
+    for subject, group in groups:
+        check_suits(group, subject)
+        check_data(data, [point for each in group for point in each.points_for(size, subject)])
+        for each in group:
+            check_record(out / f"{each.name}.json", {"size": size, "model": subject.described}, overwrite)
     deadline = time.monotonic() if cached else None  # past: no cell is begun
-    kept = resumable(lambda: f"{len(store.cells)} finished cells in {store.path}")
-    with kept, Workers(subject, workers, deadline) as processes:
-        for each in chosen:
-            with watch(each.name, len(missing(each.points_for(size, subject), subject, store))) as report:
-                rows = run_study(each, size, processes, store, report)
-            tell(console, each, rows, save(each, rows, size, subject, out) if rows else [])
-        traces = trace_pair.points()
-        with watch("one problem", len(missing(traces, subject, store))) as report:
-            do(missing(traces, subject, store), Workers(subject), store, report)
-    trace_pair.save(finished(traces, subject, store), out)
+    with resumable(lambda: f"{len(store.cells)} finished cells in {store.path}"):
+        for subject, group in groups:
+            with Workers(subject, workers, deadline) as processes:
+                for each in group:
+                    with watch(each.name, len(missing(each.points_for(size, subject), subject, store))) as report:
+                        rows = run_study(each, size, processes, store, report)
+                    tell(console, each, rows, save(each, rows, size, subject, out) if rows else [])
+            if trace_pair.suits(subject):
+                write_traces(subject, store, out)
     console.print(f"report → {save_report(out)}", soft_wrap=True)
+
+
+def write_traces(subject: Subject, store: Store, out: Path) -> None:
+    """Decode one problem step by step, for the report's viewer."""
+    traces = trace_pair.points()
+    with watch("one problem", len(missing(traces, subject, store))) as report:
+        do(missing(traces, subject, store), Workers(subject), store, report)
+    trace_pair.save(finished(traces, subject, store), out)
 
 
 def tell(console: Console, study: Study, rows: list[CellResult], files: Sequence[Path]) -> None:

@@ -1,6 +1,8 @@
 """The paper's claims, one command away: studies of samplers on the zoo's tasks."""
 
-from infogain.errors import UnknownName
+from collections.abc import Iterable
+
+from infogain.errors import InputError, UnknownName
 from infogain.studies.abstract_study import Study
 from infogain.studies.beam import BeamStudy
 from infogain.studies.candidates import CandidatesStudy
@@ -14,10 +16,12 @@ from infogain.studies.oneway import OneWayStudy
 from infogain.studies.overhead import OverheadStudy
 from infogain.studies.preset import PresetStudy
 from infogain.studies.samplers import SamplersStudy
+from infogain.studies.subject import Subject
 from infogain.studies.temperature import TemperatureStudy
 from infogain.studies.threshold import ThresholdStudy
 from infogain.studies.trajectories import TrajectoriesStudy
 from infogain.studies.utility import UtilityStudy
+from infogain.studies.writing import WritingStudy
 
 # In the order in which a limited time is best spent.
 STUDIES: dict[str, Study] = {
@@ -39,6 +43,7 @@ STUDIES: dict[str, Study] = {
         ThresholdStudy(),
         OverheadStudy(),
         MemoryStudy(),
+        WritingStudy(),
     )
 }
 
@@ -49,4 +54,22 @@ def load_study(name: str) -> Study:
     return STUDIES[name]
 
 
-__all__ = ["STUDIES", "Study", "load_study"]
+def by_model(studies: Iterable[Study], model: str | None = None) -> dict[str, list[Study]]:
+    """Studies by the model that they ask: this one, or each its own."""
+    found: dict[str, list[Study]] = {}
+    for study in studies:
+        found.setdefault(model or study.model, []).append(study)
+    return found
+
+
+def check_suits(studies: Iterable[Study], subject: Subject) -> None:
+    """Refuse a model that does not know the tasks of a study."""
+    for study in studies:
+        if not study.suits(subject):
+            raise InputError(
+                f"study {study.name} asks a model of the zoo that knows its tasks, such as {study.model}; "
+                f"{subject.name} does not. Leave --model unset, or give one that does."
+            )
+
+
+__all__ = ["STUDIES", "Study", "by_model", "check_suits", "load_study"]

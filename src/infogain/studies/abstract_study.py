@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from infogain.evals.intervals import Interval
+from infogain.load import find_checkpoint
 from infogain.report.numbers import grouped, number, percent
 from infogain.report.plots import Figure, error_bars
 from infogain.report.tables import Table
 from infogain.studies.cell import CellResult, Point
 from infogain.studies.independent import interval, paired
 from infogain.studies.subject import Subject
+from infogain.text.alphabet import Alphabet
 
 Columns = dict[str, Callable[[CellResult], str]]  # of a table: what each says of a row
 MANY = 3  # names in a list; of more, how many
@@ -33,6 +35,7 @@ class Study(ABC):
     title: ClassVar[str]
     source: ClassVar[str]  # where in the paper
     claim: ClassVar[str]  # what the paper shows there
+    model: ClassVar[str] = "zoo:tiny-reason"  # that knows its tasks; unset, it is asked
     figure_size: ClassVar[tuple[float, float]] = (9.0, 4.2)  # inches
 
     @abstractmethod
@@ -46,6 +49,10 @@ class Study(ABC):
     def follow(self, size: str, rows: list[CellResult]) -> list[Point]:
         """Further cells, which depend on the numbers of all that are finished; none where nothing is left to ask."""
         return []
+
+    def suits(self, subject: Subject) -> bool:
+        """Whether a model can be asked: any in chat, of the zoo one that is written in the same alphabet."""
+        return not subject.is_zoo or subject.alphabet == Alphabet.load(find_checkpoint(self.model))
 
     @abstractmethod
     def tables(self, rows: list[CellResult]) -> list[Table]: ...

@@ -26,6 +26,7 @@ from infogain.studies.diversity import DiversityScores
 from infogain.studies.extras import order_numbers
 from infogain.studies.posed import CANVASES, parts_of, pose
 from infogain.studies.proposition import proposition
+from infogain.studies.repeated import RepeatedTexts
 from infogain.studies.speed import bench
 from infogain.studies.subject import Subject
 from infogain.text.prompts import Job, completions
@@ -64,12 +65,15 @@ def run_cell(subject: Subject, cell: Cell) -> Plain:
 def decode_scores(subject: Subject, cell: Cell) -> Plain:
     """Right answers, H̃ and costs, and what an observer of the steps tells."""
     observer, scores = CellObserver(cell.recipe, cell.keep), CellScores(cell, judge(subject, cell))
+    texts = RepeatedTexts()
     for rows in decoded(subject, cell, observer.observer):
         for line, text, entropy in rows.done:
             scores.check(line.number, line.turn, line.problem, text, entropy)
+            texts.add(line.number, line.problem, text)
         for name, values in rows.numbers.items():
             scores.add(name, values, [line.number for line, *_ in rows.done])
-    return {**scores.numbers(), **observer.read(), **note(subject, cell)}
+    repeated = texts.numbers() if "repetition" in cell.keep else {}
+    return {**scores.numbers(), **observer.read(), **repeated, **note(subject, cell)}
 
 
 def diversity_scores(subject: Subject, cell: Cell) -> Plain:

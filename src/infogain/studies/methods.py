@@ -9,7 +9,7 @@ from infogain.algorithm.schedule import TokensPerStep
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.studies.cell import Cell, Point
-from infogain.zoo.tasks import TASKS
+from infogain.zoo.tasks import load_task
 
 T = TypeVar("T")
 SIZES = ("small", "medium", "full")
@@ -108,7 +108,7 @@ def method_points(
             {"task": task, "K": k, "τ_token": tau, "sampler": label},
             method_cell(label, task, k, tau, problems, SEEDS[:seeds], **rest),
         )
-        for task in sorted(tasks, key=lambda name: TASKS[name].width)
+        for task in sorted(tasks, key=lambda name: load_task(name).width)
         for tau in taus
         for k in ks
         for label in labels

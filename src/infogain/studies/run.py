@@ -15,7 +15,7 @@ from pathlib import Path
 
 from infogain.algorithm.schedule import TokensPerStep
 from infogain.options import Plain
-from infogain.studies import STUDIES, Study, load_study
+from infogain.studies import STUDIES, Study, by_model, check_suits, load_study
 from infogain.studies.benchmark import check_data
 from infogain.studies.cell import BENCHMARKS, Cell
 from infogain.studies.decoding import BUDGET, candidates
@@ -24,7 +24,7 @@ from infogain.studies.run_cells import Workers, do, missing, run_study
 from infogain.studies.store import Store
 from infogain.studies.study_files import expected
 from infogain.studies.subject import Subject
-from infogain.zoo.tasks import TASKS
+from infogain.zoo.tasks import load_task
 
 # What `--plan` goes by.
 MASKS = {  # to write, about
@@ -36,6 +36,7 @@ MASKS = {  # to write, about
     "countdown": 21,
     "countdown4": 32,
     "arithmetic": 64,
+    "tale": 67,
 }
 STEP = 8e-3  # seconds of the host for a step, and
 CANDIDATE = 3e-6  # for each candidate in it
@@ -44,25 +45,25 @@ COLUMN = 5e-8  # of the device for a column in a forward
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = read_arguments(arguments)
-    studies = [load_study(name) for name in options.names or STUDIES]
-    subject, store = Subject(options.model, options.device, options.data), Store(Path(options.out))
-    points = [point for study in studies for point in study.points_for(options.size, subject)]
-    check_data(subject.data, points)
-    if options.plan:
-        plan(studies, options.size, subject, store)
-        return
-    began = time.monotonic()
+    began, store = time.monotonic(), Store(Path(options.out))
     deadline = began + 60 * options.minutes if options.minutes else None
-    with Workers(subject, options.workers, deadline) as workers:
-        do(missing(points, subject, store), workers, store, say)  # of all studies at once
-        for study in studies:
-            rows = run_study(study, options.size, workers, store, say)
-            spent = time.monotonic() - began
-            print(
-                f"== {study.name}: {len(rows)} of {expected(study, options.size, subject, rows)} points, "
-                f"{spent:.0f} s so far",
-                flush=True,
-            )
+    for model, studies in by_model(map(load_study, options.names or STUDIES), options.model).items():
+        subject = Subject(model, options.device, options.data)
+        if not options.names:
+            studies = [study for study in studies if study.suits(subject)]
+        check_suits(studies, subject)
+        points = [point for study in studies for point in study.points_for(options.size, subject)]
+        check_data(subject.data, points)
+        if options.plan:
+            plan(studies, options.size, subject, store)
+            continue
+        with Workers(subject, options.workers, deadline) as workers:
+            do(missing(points, subject, store), workers, store, say)  # of all studies at once
+            for study in studies:
+                rows = run_study(study, options.size, workers, store, say)
+                of = expected(study, options.size, subject, rows)
+                spent = time.monotonic() - began
+                print(f"== {study.name}: {len(rows)} of {of} points, {spent:.0f} s so far", flush=True)
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -72,7 +73,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("names", nargs="*", help=f"studies, in the order to run them: {', '.join(STUDIES)}; none: all")
-    parser.add_argument("--model", default="zoo:tiny-reason", help="a model folder")
+    parser.add_argument("--model", help="a model folder; unset: the model of the zoo that each study is about")
     parser.add_argument("--out", default="studies", help="folder of cells.jsonl")
     parser.add_argument("--size", choices=SIZES, default="full", help="of each study")
     parser.add_argument("--minutes", type=float, help="begin no cell after this time; unset: no limit")
@@ -103,7 +104,7 @@ def seconds(cell: Cell) -> float:
     k = schedule.k if isinstance(schedule, TokensPerStep) else 1
     steps = math.ceil(MASKS[cell.task] / k)
     rows = cell.problems * len(cell.seeds) * cell.draws * candidates(cell.recipe.sampler)
-    columns = rows * TASKS[cell.task].width
+    columns = rows * load_task(cell.task).width
     batches = math.ceil(columns / BUDGET["cuda"])
     return steps * (batches * STEP + rows * CANDIDATE + columns * COLUMN)
 

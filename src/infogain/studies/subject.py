@@ -39,6 +39,11 @@ class Subject:
         """
         return (self.folder / ALPHABET_FILE).is_file()
 
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """That of a model of the zoo."""
+        return Alphabet.load(self.folder)
+
     def benchmark(self, name: str) -> Benchmark:
         """A benchmark that this model is asked; its items are read once."""
         if name not in self._benchmarks:

@@ -11,6 +11,8 @@ from infogain.loop.trace import Trace
 from infogain.options import Plain
 from infogain.studies.cell import Cell, CellResult, Point
 from infogain.studies.methods import METHODS, recipe
+from infogain.studies.subject import Subject
+from infogain.zoo.tasks import load_task
 
 FILE = "duel.json"
 TASK, K = "countdown", 2
@@ -40,6 +42,11 @@ def explanation(record: Plain) -> str:
         f"The first {record['task']} problem of the test split, K = {record['K']}. Cells are coloured by entropy; "
         "the slider or the arrow keys step through both decodes."
     )
+
+
+def suits(subject: Subject) -> bool:
+    """Whether a model knows the task of the problem; one that is asked in chat leaves no trace."""
+    return not subject.is_zoo or subject.alphabet == load_task(TASK).alphabet
 
 
 def provenances(record: Plain) -> list[Plain]:

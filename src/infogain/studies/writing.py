@@ -1,0 +1,127 @@
+"""Tales told by Info-Gain and by the paper's baselines, at three temperatures: the shape of the paper's Table 5.
+
+The paper lets a language model judge. Here a tale holds together or it does not, and one that does beats one that does
+not; else it is a tie. So of two samplers that tell the same problems, one wins in half of what it is right more often
+than the other, above a half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from infogain.evals.intervals import Interval
+from infogain.evals.means import mean
+from infogain.report.plots import Figure, figure_legend, line, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, Study, accuracy, tabulate
+from infogain.studies.cell import CellResult, Point, by, pick
+from infogain.studies.independent import gaps, interval, share_difference
+from infogain.studies.methods import PRESET, method_points, of_size
+
+RIVALS = ("ar", "confidence (top-1)", "entropy", "margin")
+OURS = ("info-gain", PRESET)
+TAUS = (0.5, 1.0, 1.5)
+TASK = "tale"
+PAPER = 62.8  # per cent: the paper's mean over all cells
+
+
+class WritingStudy(Study):
+    name = "writing"
+    title = "Tales, and who tells them better"
+    source = "the shape of Table 5"
+    claim = "Info-Gain wins against AR, Confidence, Entropy and Margin at every τ_token and K, in the mean 62.8 %."
+    model = "zoo:tiny-tales"
+    figure_size = (11.0, 4.4)
+
+    def points(self, size: str) -> list[Point]:
+        problems, seeds = of_size(size, (2, 2), (10, 2), (500, 5))
+        taus, ks = of_size(size, ((1.0,), (2,)), ((1.0,), (2,)), (TAUS, (2, 1)))
+        labels = of_size(size, ("entropy", "info-gain"), (*RIVALS, *OURS), (*RIVALS, *OURS))
+        return method_points(labels, [TASK], ks, taus, problems, seeds, keep=("repetition",))
+
+    def tables(self, rows: list[CellResult]) -> list[Table]:
+        return [
+            *(wins_table(rows, ours) for ours in OURS if pick(rows, sampler=ours)),
+            *(texts_table(f"Tales, K = {k}", own) for k, own in sorted(by(rows, "K").items())),
+        ]
+
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
+        by_k = sorted(by(rows, "K").items())
+        for axes, (k, own) in zip(figure.subplots(1, len(by_k), sharey=True, squeeze=False)[0], by_k, strict=True):
+            for label, of_one in by(own, "sampler").items():
+                hotter = sorted(of_one, key=lambda row: row["τ_token"])
+                x, y = [row["distinct_2"] for row in hotter], [100 * row["accuracy"] for row in hotter]
+                axes.plot(x, y, marker="o", **line(label))
+                for row, *place in zip(hotter, x, y, strict=True):
+                    axes.annotate(f" {row['τ_token']:g}", place, fontsize=7)
+            tidy(axes, xlabel="distinct-2 of five tales from one beginning (numbers: τ_token)", title=f"K = {k}")
+        figure.axes[0].set_ylabel("tales that hold together, %")
+        figure_legend(figure, figure.axes[0], 6)
+
+    def checks(self, rows: list[CellResult]) -> list[Check]:
+        found = []
+        for rival in (*RIVALS, None):
+            pairs = comparisons(rows, "info-gain", (rival,) if rival else RIVALS)
+            if pairs:
+                rate = win_rate(pairs)
+                who = rival or "all four, mean of all cells"
+                beside = f"; the paper has {PAPER} %" if rival is None else ""
+                claim = f"Info-Gain's tales win against {who}"
+                found.append(Check(claim, rate.above(0.5), f"{rate.show(scale=100)} %{beside}"))
+        return found
+
+    def summary(self, rows: list[CellResult]) -> list[str]:
+        said = []
+        for ours in OURS:
+            if pairs := comparisons(rows, ours, RIVALS):
+                rate = win_rate(pairs).show(scale=100)
+                said.append(f"{ours} wins {rate} % against {len(RIVALS)} baselines, mean of {len(pairs)} comparisons.")
+        return said
+
+
+Pair = tuple[CellResult, CellResult]
+
+
+def comparisons(rows: list[CellResult], ours: str, rivals: Sequence[str], **labels: object) -> list[Pair]:
+    """Cells of one sampler, each beside that of a rival at the same K and temperature."""
+    return [
+        (one, other)
+        for one in pick(rows, sampler=ours, **labels)
+        for rival in rivals
+        for other in pick(rows, sampler=rival, K=one["K"], τ_token=one["τ_token"])
+    ]
+
+
+def win_rate(pairs: Sequence[Pair]) -> Interval:
+    """Wins with ties as halves, of all pairs together. All tell the same problems, over which the interval is."""
+    differences = [mean(list(of_problem)) for of_problem in zip(*(gaps(*pair) for pair in pairs), strict=True)]
+    return Interval(*(0.5 + end / 2 for end in share_difference(differences)))
+
+
+def wins_table(rows: list[CellResult], ours: str) -> Table:
+    """The paper's Table 5: the win rates of one sampler against each baseline."""
+    lines = []
+    for tau, k in product(sorted(by(rows, "τ_token")), sorted(by(rows, "K"))):
+        rates = [win_rate(pairs) for rival in RIVALS if (pairs := comparisons(rows, ours, (rival,), τ_token=tau, K=k))]
+        lines.append([f"{tau:g}", str(k), *(rate.show(scale=100) for rate in rates)])
+    rivals = [rival for rival in RIVALS if pick(rows, sampler=rival)]
+    return Table(["τ_token", "K", *(f"against {rival}" for rival in rivals)], lines, 2, f"Wins of {ours}, %")
+
+
+def texts_table(title: str, rows: list[CellResult]) -> Table:
+    """How often tales hold together, and how much five from one beginning repeat each other."""
+    return tabulate(
+        title,
+        rows,
+        {
+            "sampler": lambda row: str(row["sampler"]),
+            "τ_token": lambda row: f"{row['τ_token']:g}",
+            "consistent %": accuracy,
+            "distinct-1": lambda row: interval(row, "distinct_1").show(2),
+            "distinct-2": lambda row: interval(row, "distinct_2").show(2),
+            "self-BLEU": lambda row: interval(row, "self_bleu").show(2),
+            "H̃": lambda row: interval(row, "entropy").show(2),
+        },
+        text_columns=2,
+    )
