@@ -4,8 +4,9 @@ from infogain.errors import UnknownName
 from infogain.zoo.tasks.arithmetic import Arithmetic
 from infogain.zoo.tasks.countdown import Countdown
 from infogain.zoo.tasks.judgement import Judgement
+from infogain.zoo.tasks.molecule import Molecule, Scaffold
 from infogain.zoo.tasks.oneway import OneWay, OneWayGiven
-from infogain.zoo.tasks.problem import SPLITS, Problem, Task
+from infogain.zoo.tasks.problem import SPLITS, FileTask, Problem, Task
 from infogain.zoo.tasks.sudoku import DIGITS, Sudoku
 
 TASKS: dict[str, Task] = {
@@ -21,7 +22,7 @@ TASKS: dict[str, Task] = {
         Arithmetic(),
     )
 }
-ALL_TASKS: dict[str, Task] = {**TASKS}
+ALL_TASKS: dict[str, Task] = {**TASKS, **{task.name: task for task in (Molecule(), Scaffold())}}
 
 
 def load_task(name: str) -> Task:
@@ -30,4 +31,4 @@ def load_task(name: str) -> Task:
     return ALL_TASKS[name]
 
 
-__all__ = ["ALL_TASKS", "SPLITS", "TASKS", "Problem", "Task", "load_task"]
+__all__ = ["ALL_TASKS", "SPLITS", "TASKS", "FileTask", "Problem", "Task", "load_task"]
