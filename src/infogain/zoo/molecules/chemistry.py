@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from infogain.errors import InputError
+from infogain.zoo.molecules.smiles import token_count
 
+FINGERPRINT = 1024  # bits
 NEEDS_RDKIT = "judging and drawing molecules needs RDKit: pip install 'infogain[molecules]'."
 
 
@@ -46,13 +48,60 @@ def scaffold_of(smiles: str) -> str | None:
 
     None where there is no molecule; empty where a molecule has no ring.
     """
+    found = parse(smiles)
+    if found is None:
+        return None
     from rdkit.Chem.Scaffolds import MurckoScaffold
 
-    found = parse(smiles)
-    return None if found is None else str(rdkit_chem().MolToSmiles(MurckoScaffold.GetScaffoldForMol(found)))
+    return str(rdkit_chem().MolToSmiles(MurckoScaffold.GetScaffoldForMol(found)))
 
 
 def contains(smiles: str, scaffold: str) -> bool:
     """Is this a molecule with that substructure?"""
     found = parse(smiles)
     return found is not None and bool(found.HasSubstructMatch(parse(scaffold)))
+
+
+class Properties(NamedTuple):
+    """Numbers of a molecule whose distributions are compared with the training set's."""
+
+    length: int  # tokens of the text
+    weight: float  # daltons
+    logp: float  # Crippen's estimate of how it parts between octanol and water
+    rings: int
+
+
+class Described(NamedTuple):
+    """A text that is a molecule, and what its molecule is like."""
+
+    canonical: str
+    properties: Properties
+    fingerprint: bytes  # Morgan's of radius 2, one byte for each of its 1,024 bits
+
+
+def describe(smiles: str) -> Described | None:
+    """Everything that the metrics need to know of a text; None where it is no molecule."""
+    found = parse(smiles)
+    if found is None:
+        return None
+    from rdkit.Chem import Descriptors, rdMolDescriptors
+
+    logp, _ = rdMolDescriptors.CalcCrippenDescriptors(found)
+    rings = rdMolDescriptors.CalcNumRings(found)
+    own = Properties(token_count(smiles), Descriptors.MolWt(found), logp, rings)
+    bits = _morgan().GetFingerprintAsNumPy(found).astype("uint8").tobytes()
+    return Described(str(rdkit_chem().MolToSmiles(found)), own, bits)
+
+
+@cache
+def _morgan() -> Any:
+    from rdkit.Chem import rdFingerprintGenerator
+
+    return rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=FINGERPRINT)
+
+
+def rdkit_version() -> str:
+    rdkit_chem()
+    from rdkit import rdBase
+
+    return str(rdBase.rdkitVersion)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,18 @@ WIDTH = 56  # columns of a canvas; the longest molecule of MOSES has 54 tokens, 
 CANVAS = MASK * WIDTH
 HEADER = b"SMILES"
 FIRST_PRIVATE, STRANGE, NEWLINE = 0x80, 0xFE, 0xFF  # bytes that no SMILES has
+ANY_TOKEN = re.compile(r"\[[^\]]*\]|Cl|Br|.")
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 
 
 def padded(smiles: str) -> str:
     """A canvas's text: the molecule, and end marks in all columns behind it."""
     return smiles + EOS * (WIDTH - len(ALPHABET.encode(smiles)))
+
+
+def token_count(smiles: str) -> int:
+    """How many tokens a molecule has; one in square brackets counts as a token, known or not."""
+    return len(ANY_TOKEN.findall(smiles))
 
 
 def molecule_of(text: str) -> str:
