@@ -2,7 +2,7 @@
 
     python tools/moses.py train.csv.gz test.csv.gz
 
-Needs RDKit, and some ten minutes of two cores. The test molecules, none of which are in the training set, tell how
+Needs RDKit, and twenty minutes of processor time. The test molecules, none of which are in the training set, tell how
 often the filter takes a stranger for a member.
 """
 

@@ -38,12 +38,15 @@ DRAWN = 24  # texts in the picture
 )
 @OVERWRITE
 def molecules(paths: tuple[Path, ...], data: Path | None, out: Path | None, overwrite: bool) -> None:
-    """Judge texts as molecules: how many are valid, different and new, and what they are like. It needs RDKit.
+    """Judge texts as molecules, by MOSES's measures.
+
+    It counts how many are valid, different and new, and compares what they are like with MOSES's training set. It
+    needs RDKit.
 
     A FILE holds JSON lines, as `infogain generate` and `python -m infogain.zoo.molecules.sample` write them, or a
-    SMILES per line; .gz is unpacked. Each gets a row of the table: shares as MOSES defines them, with 95 % intervals,
-    and how far lengths, weights, logP and rings are from those of MOSES's training set. Texts of `infogain infill`
-    whose canvas is one of the task scaffold are also asked whether the scaffold was kept.
+    SMILES per line; .gz is unpacked. Each gets a row of the table: shares with 95 % intervals, and how far lengths,
+    weights, logP and rings are from those of the training set. Texts of `infogain infill` whose canvas is one of the
+    task scaffold are also asked whether the scaffold was kept.
 
     \b
     Examples:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from infogain.evals.intervals import Interval, mean_interval, share_interval, wilson
 from infogain.evals.means import mean
 from infogain.options import Plain
+from infogain.report.numbers import NONE, number
 from infogain.report.tables import Table
 from infogain.zoo.molecules.chemistry import Described, contains, scaffold_of
 from infogain.zoo.molecules.distribution import Distribution
@@ -45,7 +46,7 @@ class MoleculeScores:
 
     def distance(self, name: str) -> float:
         """How far a property's distribution is from the training set's, as 1-Wasserstein distance."""
-        return self.properties[name].distance(reference_distributions()[name]) if self.properties else math.nan
+        return self.properties[name].distance(reference_distributions()[name])
 
     def plain(self) -> Plain:
         return {
@@ -110,7 +111,7 @@ def table_of(scores: Sequence[MoleculeScores]) -> Table:
             one.name,
             str(one.texts),
             *(shown(name, one.shares.get(name)) for name in names),
-            *(f"{one.distance(name):.2f}" for name in properties),
+            *(number(one.distance(name) if one.properties else None, 2) for name in properties),
         ]
         for one in scores
     ]
@@ -121,6 +122,6 @@ def table_of(scores: Sequence[MoleculeScores]) -> Table:
 def shown(name: str, found: Interval | None) -> str:
     """A share in per cent, a diversity as it is, with the interval where there is one."""
     if found is None or math.isnan(found.value):
-        return "–"
+        return NONE
     digits, scale = (3, 1.0) if name == "diversity" else (1, 100.0)
     return found.show(digits, scale) if found.plain() else found.show(digits, scale).partition(" ")[0]

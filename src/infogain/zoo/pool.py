@@ -39,7 +39,7 @@ class Pool:
 def fill(
     names: Sequence[str], split: str, count: int, seed: int, workers: int = 1, data: Path | None = None
 ) -> dict[str, Pool]:
-    """A pool of `count` texts for each task; of one that reads them from a file, `data`, the first or all there are.
+    """A pool of `count` texts for each task; of one that reads them from a file, `data`, at most as many as there are.
 
     The number of workers changes the time it takes, and nothing else.
     """
@@ -55,10 +55,12 @@ def check_used(names: Sequence[str], read: Mapping[str, Pool], data: Path | None
 
 
 def load(task: FileTask, split: str, count: int, data: Path | None) -> Pool:
-    """The texts of a task that reads them, all of whose columns may be masked."""
+    """The texts of a task that reads them, evenly from the whole file; all of their columns may be masked."""
     if data is None:
         raise InputError(f"the texts of {task.name} are read from a file, {task.source}. Name it with --data.")
-    tokens = task.texts(data, split)[:count]
+    tokens = task.texts(data, split)
+    if count < len(tokens):  # a file may be in some order
+        tokens = tokens[torch.arange(count) * len(tokens) // count]
     return Pool(tokens, torch.ones_like(tokens, dtype=torch.bool))
 
 

@@ -45,7 +45,7 @@ COLUMNS = {"cuda": 1_000_000, "cpu": 40_000}  # in one forward, candidates count
 DIGITS = 4  # of a cost in a file
 
 
-class Setting(NamedTuple):
+class SampledRecipe(NamedTuple):
     """A sampler with its K and τ_token."""
 
     sampler: str
@@ -111,13 +111,13 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def product_of(options: argparse.Namespace) -> Iterator[Setting]:
+def product_of(options: argparse.Namespace) -> Iterator[SampledRecipe]:
     """Every setting; the cheapest K first."""
     ks = sorted(options.k, reverse=True)
-    return (Setting(sampler, k, tau) for k, tau, sampler in product(ks, options.tau, options.samplers))
+    return (SampledRecipe(sampler, k, tau) for k, tau, sampler in product(ks, options.tau, options.samplers))
 
 
-def sample(model: TextModel, setting: Setting, canvases: Sequence[str], seed: int = 0) -> SampledTexts:
+def sample(model: TextModel, setting: SampledRecipe, canvases: Sequence[str], seed: int = 0) -> SampledTexts:
     """Fill every canvas once, in batches as large as memory allows; texts are cut before their first end mark."""
     recipe, tokenizer, mask_id = setting.recipe, model.tokenizer, model.denoiser.mask_id
     traits = recipe.sampler.traits
