@@ -7,7 +7,7 @@ BIN := .venv/bin
 READY := .venv/ready
 TIER := -q -rs --strict-markers --strict-config -p no:cacheprovider
 
-.PHONY: demo test test-sandbox test-endurance test-interpreted test-gpu format docs clean help
+.PHONY: demo test test-sandbox test-endurance test-interpreted test-gpu test-coverage format docs clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -22,14 +22,14 @@ demo: export OMP_WAIT_POLICY ?= passive
 demo: $(READY) ## watch two samplers decode, get tables, a report and a picture
 	$(BIN)/infogain demo --overwrite
 
-test: $(READY) ## every check of the fast tier: lint, types, layers, tests, coverage
+test: $(READY) ## every check of the fast tier: lint, types, layers, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/paper_map.py --check
 	$(BIN)/python tools/results.py --check
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -n auto
 
 # Further tiers: each says what is absent where the machine cannot run it. `.ci/run` runs all it can.
 test-sandbox: $(READY) ## the sandbox under attack, in three set-ups of privileges (Linux)
@@ -48,6 +48,10 @@ test-gpu: $(READY) ## the laws on a CUDA device, in order and in a random one
 	@$(BIN)/python tools/tiers.py $@
 	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/gpu
 	$(BIN)/python -m pytest -o addopts="$(TIER)" --shuffle $$$$ tests/gpu
+
+test-coverage: $(READY) ## the tests of the fast tier again, and the lines that none of them runs
+	@$(BIN)/python tools/tiers.py $@
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
 
 docs: $(READY) ## write what is made from other files: the paper map, pages of numbers, the README's picture, the outline of commands
 	$(BIN)/python tools/paper_map.py

@@ -44,11 +44,16 @@ def gpu_absent() -> str | None:
     return "there is no CUDA device" if torch.version.cuda else "this torch is built without CUDA"
 
 
+def coverage_absent() -> str | None:
+    return None if importlib.util.find_spec("pytest_cov") else "pytest-cov is not installed"
+
+
 TIERS: dict[str, Callable[[], str | None]] = {
     "test-sandbox": sandbox_absent,
     "test-endurance": endurance_absent,
     "test-interpreted": interpreted_absent,
     "test-gpu": gpu_absent,
+    "test-coverage": coverage_absent,
 }
 
 

@@ -24,11 +24,10 @@ def decode(sampler: Sampler, layout: Layout, k: int, seed: int) -> Result:
 def assert_same(a: Sampler, b: Sampler, ties: bool = True) -> None:
     """Both give equal tokens and H̃ on every layout, and on toys whose exact ties show any difference in rounding."""
     for layout in LAYOUTS:
-        for k in (1, 2, 3):
-            for seed in range(3):
-                ours, theirs = decode(a, layout, k, seed), decode(b, layout, k, seed)
-                assert torch.equal(ours.tokens, theirs.tokens)
-                assert torch.equal(ours.cumulative_entropy, theirs.cumulative_entropy)
+        for k, seed in ((1, 0), (2, 1), (3, 2)):
+            ours, theirs = decode(a, layout, k, seed), decode(b, layout, k, seed)
+            assert torch.equal(ours.tokens, theirs.tokens)
+            assert torch.equal(ours.cumulative_entropy, theirs.cumulative_entropy)
     for toy in (one_way(7), judgement((2, 3))) if ties else ():
         canvas = toy.canvas(5)
         ours, theirs = (infogain.decode(toy.model, canvas, sampler, schedule=2) for sampler in (a, b))

@@ -10,7 +10,7 @@ from infogain.errors import InputError
 from infogain.text.alphabet import Alphabet
 
 PIECES = Alphabet(("C", "Cl", "N", "n", "[nH]", "(", ")", "~", "_"))
-WORDS = Alphabet((*"Once once upon a time Mia had it's".split(), ".", ",", "~", "_"), words=True)
+WORDS = Alphabet((*["Once", "once", "upon", "a", "time", "Mia", "had", "it's"], ".", ",", "~", "_"), words=True)
 
 
 def test_the_longest_piece_is_one_token() -> None:

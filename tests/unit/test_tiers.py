@@ -69,7 +69,7 @@ def test_every_tier_has_its_target_and_its_folder_is_left_out_or_skipped_by_the_
 
 @pytest.mark.parametrize("names", [(), ("bogus",), ("test-gpu", "test-sandbox")])
 def test_a_tier_that_there_is_not_is_answered_by_those_there_are(names: tuple[str, ...]) -> None:
-    known = "test-sandbox, test-endurance, test-interpreted, test-gpu"
+    known = "test-sandbox, test-endurance, test-interpreted, test-gpu, test-coverage"
     said = f"tiers.py takes one of {known}; got {' '.join(names) or 'none'}."
     with pytest.raises(SystemExit, match=f"^{re.escape(said)}$"):
         main(*names)

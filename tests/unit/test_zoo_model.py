@@ -47,8 +47,8 @@ def test_it_knows_its_tasks(name: str) -> None:
     model, alphabet = infogain.load("zoo:tiny-reason", device="cpu")
     assert isinstance(alphabet, Alphabet)
     task = load_task(name)
-    count = min(16, 250 // task.width)  # long rows take long
-    recipe = Recipe(make("info-gain", tau_token=0.0), TokensPerStep(1))
+    count = min(16, 500 // task.width)  # long rows take long
+    recipe = Recipe(make("margin", tau_token=0.0), TokensPerStep(1))
     result = score(model, alphabet, task, task.problems(count, "validation"), recipe)
     assert result.sound >= LEAST[name]
 

@@ -46,7 +46,9 @@ def _numbers(tasks: list[Task]) -> str:
     if not all(task.numbers for task in tasks):
         return ""
     each = "; ".join(f"`{task.name}`: {task.numbers}" for task in tasks)
-    return f"- **Numbers** it has seen, and it knows no others: {each}. A Sudoku is posed with such givens, and was learnt with any number of them.\n"
+    posed = any(task.name.startswith("sudoku") for task in tasks)
+    sudoku = " A Sudoku is posed with such givens, and was learnt with any number of them." if posed else ""
+    return f"- **Numbers** it has seen, and it knows no others: {each}.{sudoku}\n"
 
 
 def _scores(scores: list[dict[str, Any]]) -> str:

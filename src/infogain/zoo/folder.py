@@ -16,7 +16,7 @@ from infogain.models.families.llada import LLADA
 from infogain.models.families.spec import Spec
 from infogain.models.families.weights import weight_names
 from infogain.zoo.card import CARD_FILE
-from infogain.zoo.characters import MASK, Alphabet
+from infogain.zoo.characters import Alphabet
 from infogain.zoo.tasks import ALL_TASKS
 
 WEIGHTS = "model.safetensors"
@@ -47,7 +47,8 @@ def writes_from_nothing(folder: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     known = [ALL_TASKS[name] for name in names if name in ALL_TASKS]
-    return any(task.unconditional and not task.draw(Random(0)).canvas.strip(MASK) for task in known)
+    canvases = [(task.alphabet, task.draw(Random(0)).canvas) for task in known if task.unconditional]
+    return any(set(alphabet.encode(canvas)) == {alphabet.mask_id} for alphabet, canvas in canvases)
 
 
 def llada_config(spec: Spec, columns: int) -> dict[str, Any]:

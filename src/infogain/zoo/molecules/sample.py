@@ -24,8 +24,8 @@ from infogain.recipe import Recipe
 from infogain.text.alphabet import EOS, MASK
 from infogain.text.text_model import TextModel
 from infogain.zoo.molecules.sampled import COSTS, SampledTexts
-from infogain.zoo.molecules.smiles import ALPHABET, molecule_of
-from infogain.zoo.tasks import ALL_TASKS, load_task
+from infogain.zoo.molecules.smiles import molecule_of
+from infogain.zoo.tasks import MOLECULES, load_task
 
 SAMPLERS: dict[str, Plain] = {
     "uniform": {"name": "uniform"},
@@ -96,8 +96,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--model", default="zoo:tiny-molecule", help="a model folder")
     parser.add_argument("--out", required=True, help="folder of the files")
-    known = [task.name for task in ALL_TASKS.values() if task.alphabet == ALPHABET]
-    parser.add_argument("--task", choices=known, default="molecule", help="what to write")
+    parser.add_argument("--task", choices=MOLECULES, default="molecule", help="what to write")
     parser.add_argument("--split", default="test", help="of the problems of scaffold")
     parser.add_argument(
         "--count", type=int, default=5000, help="texts of each recipe; of scaffold problems, one text each"

@@ -8,6 +8,7 @@ from infogain.zoo.tasks.molecule import Molecule, Scaffold
 from infogain.zoo.tasks.oneway import OneWay, OneWayGiven
 from infogain.zoo.tasks.problem import SPLITS, FileTask, Problem, Task
 from infogain.zoo.tasks.sudoku import DIGITS, Sudoku
+from infogain.zoo.tasks.tale import Tale, TaleEnding, TaleHole
 
 TASKS: dict[str, Task] = {
     task.name: task
@@ -22,7 +23,9 @@ TASKS: dict[str, Task] = {
         Arithmetic(),
     )
 }
-ALL_TASKS: dict[str, Task] = {**TASKS, **{task.name: task for task in (Molecule(), Scaffold())}}
+TALES: dict[str, Task] = {task.name: task for task in (Tale(), TaleHole(), TaleEnding())}
+MOLECULES: dict[str, Task] = {task.name: task for task in (Molecule(), Scaffold())}
+ALL_TASKS: dict[str, Task] = {**TASKS, **TALES, **MOLECULES}
 
 
 def load_task(name: str) -> Task:
@@ -31,4 +34,4 @@ def load_task(name: str) -> Task:
     return ALL_TASKS[name]
 
 
-__all__ = ["ALL_TASKS", "SPLITS", "TASKS", "FileTask", "Problem", "Task", "load_task"]
+__all__ = ["ALL_TASKS", "MOLECULES", "SPLITS", "TALES", "TASKS", "FileTask", "Problem", "Task", "load_task"]
