@@ -114,14 +114,17 @@ class TextOutput:
     def file(self) -> ResumableFile | None:
         return ResumableFile(self.out, self.overwrite) if self.out else None
 
-    def write(self, planned: PlannedTexts) -> None:
-        """Decode what is missing, and write each text as soon as it is done."""
+    def write(self, planned: PlannedTexts) -> list[str]:
+        """Decode what is missing, and write each text as soon as it is done; returns all, those of before too."""
         with self._sink(planned) as (kept, finish):
+            texts = {i: line["text"] for i, line in self.file.lines().items()} if self.file and kept else {}
             missing = [i for i in range(len(planned.asked)) if i not in kept]
             for i, text in planned.decode(missing, self.batch_size, self.traces is not None):
                 if self.traces and text.trace:
                     text.trace.save(self.traces / _trace_name(i))  # before its line, which says that all is done
                 finish(i, text)
+                texts[i] = text.text
+        return [texts[i] for i in sorted(texts)]
 
     @contextmanager
     def _sink(self, planned: PlannedTexts) -> Iterator[tuple[set[int], Finish]]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from infogain.zoo.tasks import load_task
+from infogain.zoo.tasks import FileTask, Task, load_task
 
 CARD_FILE, PAGE_FILE = "card.json", "README.md"
 
@@ -18,22 +18,49 @@ def write_page(folder: Path) -> None:
 
 
 def page(name: str, card: dict[str, Any]) -> str:
-    settings = card["settings"]
+    settings, tasks = card["settings"], [load_task(task) for task in card["data"]]
+    read = [task for task in tasks if isinstance(task, FileTask)]
     return f"""# {name}
 
-A masked diffusion model of {card["parameters"]:,} parameters ({settings["layers"]} layers of width {settings["width"]}), one character per token, trained on texts that a program draws. Load it with `infogain.load("zoo:{name}")`.
+A masked diffusion model of {card["parameters"]:,} parameters ({settings["layers"]} layers of width {settings["width"]}), {_tokens(tasks)}, trained on texts {"of " + read[0].source if read else "that a program draws"}. Load it with `infogain.load("zoo:{name}")`.
 
-- **Data**: {settings["pool"]:,} texts of the training split for each of `{settings["tasks"]}`, in these shares; {"; ".join(f"`{task}`: {_taught(task, about)}" for task, about in card["data"].items())}.
-- **Numbers** it has seen, and it knows no others: {"; ".join(f"`{task}`: {load_task(task).numbers}" for task in card["data"])}. A Sudoku is posed with such givens, and was learnt with any number of them.
-- **Training**: {card["steps"]:,} steps, {card["tokens"]:,} tokens, {card["seconds"]:,.0f} seconds on one {card["device"]}; settings in `{CARD_FILE}`.
+- **Data**: {_texts(card)} texts of the training split for each of `{settings["tasks"]}`, in these shares; {"; ".join(f"`{task}`: {_taught(task, about)}" for task, about in card["data"].items())}.
+{_numbers(tasks)}- **Training**: {card["steps"]:,} steps, {card["tokens"]:,} tokens, {card["seconds"]:,.0f} seconds on one {card["device"]}; settings in `{CARD_FILE}`.
 - **Validation loss**, nats per column: {", ".join(f"{task} {loss:.3f}" for task, loss in card["validation_loss"].items())}.
 - **Use**: to see and to test decoding methods. It knows its tasks and nothing else.
+{_scores(card["validation_scores"])}"""
 
-Validation problems, τ_token .7, one seed, {card["validation_scores"][0]["problems"]} of each task:
+
+def _tokens(tasks: list[Task]) -> str:
+    symbols = {symbol for task in tasks for symbol in task.alphabet.symbols}
+    return "one character per token" if all(len(symbol) == 1 for symbol in symbols) else f"{len(symbols)} tokens"
+
+
+def _texts(card: dict[str, Any]) -> str:
+    """How many texts there were of a task; a card of before says it of all in its settings."""
+    counts = {f"{count:,}" for count in card.get("texts", {"all": card["settings"]["pool"]}).values()}
+    return " or ".join(sorted(counts))
+
+
+def _numbers(tasks: list[Task]) -> str:
+    if not all(task.numbers for task in tasks):
+        return ""
+    each = "; ".join(f"`{task.name}`: {task.numbers}" for task in tasks)
+    posed = any(task.name.startswith("sudoku") for task in tasks)
+    sudoku = " A Sudoku is posed with such givens, and was learnt with any number of them." if posed else ""
+    return f"- **Numbers** it has seen, and it knows no others: {each}.{sudoku}\n"
+
+
+def _scores(scores: list[dict[str, Any]]) -> str:
+    """The table of validation scores; nothing where none were taken."""
+    if not scores:
+        return ""
+    return f"""
+Validation problems, τ_token .7, one seed, {" or ".join(sorted({str(score["problems"]) for score in scores}))} of each task:
 
 | task | sampler | K | right % | in right steps % | mean H̃ |
 |---|---|---|---|---|---|
-{chr(10).join(_row(score) for score in card["validation_scores"])}
+{chr(10).join(_row(score) for score in scores)}
 
 K is the number of tokens written in a step. *Right* counts right answers, *in right steps* those whose every worked step is right too. H̃ is the sum of the entropies of a text's tokens, each when it was written, in nats.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
@@ -14,7 +15,9 @@ from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.llada import LLADA
 from infogain.models.families.spec import Spec
 from infogain.models.families.weights import weight_names
+from infogain.zoo.card import CARD_FILE
 from infogain.zoo.characters import Alphabet
+from infogain.zoo.tasks import ALL_TASKS
 
 WEIGHTS = "model.safetensors"
 
@@ -35,6 +38,17 @@ def load_zoo_model(folder: Path, device: str | torch.device = "cpu") -> tuple[De
     model, words = load(folder, device=device)
     assert isinstance(words, Alphabet)
     return model, words
+
+
+def writes_from_nothing(folder: Path) -> bool:
+    """Whether a model, by its card, knows a task whose canvas has nothing given."""
+    try:
+        names = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))["data"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    known = [ALL_TASKS[name] for name in names if name in ALL_TASKS]
+    canvases = [(task.alphabet, task.draw(Random(0)).canvas) for task in known if task.unconditional]
+    return any(set(alphabet.encode(canvas)) == {alphabet.mask_id} for alphabet, canvas in canvases)
 
 
 def llada_config(spec: Spec, columns: int) -> dict[str, Any]:

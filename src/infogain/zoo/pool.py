@@ -1,17 +1,19 @@
-"""Many texts of one task as one tensor, drawn ahead of training by as many processes as there are cores."""
+"""Many texts of one task as one tensor: drawn ahead of training by as many processes as there are cores, or read."""
 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 import torch
 from torch import Tensor
 
 from infogain.algorithm import noise
-from infogain.zoo.tasks import load_task
+from infogain.errors import InputError
+from infogain.zoo.tasks import FileTask, load_task
 
 CHUNK = 10_000  # texts one process draws at a time; part of what a seed means
 BATCH, PICK, TIME, COLUMN = range(100, 104)  # streams of noise; decoding uses those below
@@ -34,14 +36,42 @@ class Pool:
         return self.tokens[index].long(), self.holes[index]
 
 
-def fill(names: Sequence[str], split: str, count: int, seed: int, workers: int = 1) -> dict[str, Pool]:
-    """A pool of `count` texts for each task. The number of workers changes the time it takes, and nothing else."""
+def fill(
+    names: Sequence[str], split: str, count: int, seed: int, workers: int = 1, data: Path | None = None
+) -> dict[str, Pool]:
+    """A pool of `count` texts for each task; of one that reads them from a file, `data`, at most as many as there are.
+
+    The number of workers changes the time it takes, and nothing else.
+    """
+    read = {task.name: load(task, split, count, data) for task in map(load_task, names) if isinstance(task, FileTask)}
+    check_used(names, read, data)
+    drawn = draw_all([name for name in names if name not in read], split, count, seed, workers)
+    return {name: {**read, **drawn}[name] for name in names}
+
+
+def check_used(names: Sequence[str], read: Mapping[str, Pool], data: Path | None) -> None:
+    if data is not None and not read:
+        raise InputError(f"--data is for tasks that read their texts from a file; {', '.join(names)} do not. Drop it.")
+
+
+def load(task: FileTask, split: str, count: int, data: Path | None) -> Pool:
+    """The texts of a task that reads them, evenly from the whole file; all of their columns may be masked."""
+    if data is None:
+        raise InputError(f"the texts of {task.name} are read from a file, {task.source}. Name it with --data.")
+    tokens = task.texts(data, split)
+    if count < len(tokens):  # a file may be in some order
+        tokens = tokens[torch.arange(count) * len(tokens) // count]
+    return Pool(tokens, torch.ones_like(tokens, dtype=torch.bool))
+
+
+def draw_all(names: Sequence[str], split: str, count: int, seed: int, workers: int) -> dict[str, Pool]:
+    """The pools of tasks that draw their texts."""
     orders = [
         (name, split, seed, chunk, min(CHUNK, count - first))
         for name in names
         for chunk, first in enumerate(range(0, count, CHUNK))
     ]
-    if workers == 1:
+    if workers == 1 or not orders:
         return gather(orders, [draw(order) for order in orders])
     with multiprocessing.get_context("spawn").Pool(workers) as processes:  # spawn: a fork would copy torch's threads
         return gather(orders, processes.map(draw, orders, chunksize=1))

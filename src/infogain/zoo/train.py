@@ -24,7 +24,7 @@ from infogain.zoo.elbo import elbo_loss
 from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
 from infogain.zoo.score import CARD, TaskScore, score
-from infogain.zoo.tasks import load_task
+from infogain.zoo.tasks import Task, load_task
 from infogain.zoo.trainer import Trainer, TrainingSettings
 
 STATE = "state.pt"  # of an unfinished run; not part of the model
@@ -41,8 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     out, device = Path(options.out), torch.device(options.device)
     out.mkdir(parents=True, exist_ok=True)
     torch.set_float32_matmul_precision("high")
-    pools = draw_pools(settings, "train", settings.pool, options.workers)
-    held_out = draw_pools(settings, "validation", VALIDATION_TEXTS, 1)
+    data = Path(options.data) if options.data else None
+    pools = draw_pools(settings, "train", settings.pool, options.workers, data)
+    held_out = draw_pools(settings, "validation", VALIDATION_TEXTS, 1, data)
     loss = torch.compile(elbo_loss, dynamic=True) if options.compile else elbo_loss  # one kernel set for all widths
     trainer = Trainer(settings, pools, device, loss)
     if (out / STATE).exists():
@@ -50,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"going on at step {trainer.step}", flush=True)
     losses = train(trainer, held_out, out)
     save_model(out, trainer.averaged, settings.alphabet, max(task.width for task in settings.known))
-    scores = validate(out, device, settings, options.problems)
-    write_card(out, trainer, losses, scores)
+    scores = validate(out, device, settings.known, options.problems)
+    write_card(out, trainer, losses, scores, {name: len(pool.tokens) for name, pool in pools.items()})
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -62,6 +63,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     for field in dataclasses.fields(TrainingSettings):
         flag = "--" + field.name.replace("_", "-")
         parser.add_argument(flag, type=type(field.default), default=field.default, help=field.metadata["help"])
+    parser.add_argument("--data", help="file of the texts, for tasks that do not draw them: MOSES's train.csv.gz")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="where to train")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that draw texts")
     parser.add_argument("--problems", type=int, default=250, help="validation problems of each task for the card")
@@ -69,11 +71,13 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def draw_pools(settings: TrainingSettings, split: str, count: int, workers: int) -> dict[str, Pool]:
+def draw_pools(
+    settings: TrainingSettings, split: str, count: int, workers: int, data: Path | None = None
+) -> dict[str, Pool]:
     began = time.perf_counter()
-    pools = fill(list(settings.shares), split, count, settings.seed, workers)
+    pools = fill(list(settings.shares), split, count, settings.seed, workers, data)
     seconds = time.perf_counter() - began
-    total = count * len(pools)
+    total = sum(len(pool.tokens) for pool in pools.values())
     print(f"{total:,} {split} texts in {seconds:.1f} s, {total / seconds:,.0f}/s", flush=True)
     return pools
 
@@ -141,11 +145,17 @@ def tokens_per_step(trainer: Trainer) -> int:
     return sum(settings.rows_of(name) * load_task(name).width for name in settings.shares)
 
 
-def validate(out: Path, device: torch.device, settings: TrainingSettings, count: int) -> list[TaskScore]:
-    """The card's samplers on validation problems, with the weights as they were saved."""
+def validate(out: Path, device: torch.device, tasks: Sequence[Task], count: int) -> list[TaskScore]:
+    """The card's samplers on validation problems, with the weights as they were saved.
+
+    Tasks whose check needs what is not installed here are left for `python -m infogain.zoo.card_scores`.
+    """
     model, alphabet = load_zoo_model(out, device)
     scores = []
-    for task in settings.known:
+    for task in tasks:
+        if missing := task.missing():
+            print(f"{task.name} is not scored: {missing} Then: python -m infogain.zoo.card_scores {out}", flush=True)
+            continue
         problems = task.problems(count, "validation")
         for recipe in CARD:
             scores.append(score(model, alphabet, task, problems, recipe))
@@ -153,12 +163,15 @@ def validate(out: Path, device: torch.device, settings: TrainingSettings, count:
     return scores
 
 
-def write_card(out: Path, trainer: Trainer, losses: dict[str, float], scores: list[TaskScore]) -> None:
+def write_card(
+    out: Path, trainer: Trainer, losses: dict[str, float], scores: list[TaskScore], texts: dict[str, int]
+) -> None:
     settings = trainer.settings
     on_cuda = trainer.device.type == "cuda"
     card: dict[str, Any] = {
         "data": {task.name: task.about for task in settings.known},
         "settings": dataclasses.asdict(settings),
+        "texts": texts,
         "parameters": settings.spec.parameters,
         "steps": trainer.step,
         "tokens": trainer.step * tokens_per_step(trainer),

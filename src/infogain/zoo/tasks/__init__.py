@@ -4,8 +4,9 @@ from infogain.errors import UnknownName
 from infogain.zoo.tasks.arithmetic import Arithmetic
 from infogain.zoo.tasks.countdown import Countdown
 from infogain.zoo.tasks.judgement import Judgement
+from infogain.zoo.tasks.molecule import Molecule, Scaffold
 from infogain.zoo.tasks.oneway import OneWay, OneWayGiven
-from infogain.zoo.tasks.problem import SPLITS, Problem, Task
+from infogain.zoo.tasks.problem import SPLITS, FileTask, Problem, Task
 from infogain.zoo.tasks.sudoku import DIGITS, Sudoku
 from infogain.zoo.tasks.tale import Tale, TaleEnding, TaleHole
 
@@ -23,7 +24,8 @@ TASKS: dict[str, Task] = {
     )
 }
 TALES: dict[str, Task] = {task.name: task for task in (Tale(), TaleHole(), TaleEnding())}
-ALL_TASKS: dict[str, Task] = {**TASKS, **TALES}
+MOLECULES: dict[str, Task] = {task.name: task for task in (Molecule(), Scaffold())}
+ALL_TASKS: dict[str, Task] = {**TASKS, **TALES, **MOLECULES}
 
 
 def load_task(name: str) -> Task:
@@ -32,4 +34,4 @@ def load_task(name: str) -> Task:
     return ALL_TASKS[name]
 
 
-__all__ = ["ALL_TASKS", "SPLITS", "TALES", "TASKS", "Problem", "Task", "load_task"]
+__all__ = ["ALL_TASKS", "MOLECULES", "SPLITS", "TALES", "TASKS", "FileTask", "Problem", "Task", "load_task"]

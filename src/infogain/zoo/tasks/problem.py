@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from pathlib import Path
 from random import Random
 from typing import TypeVar
+
+from torch import Tensor
 
 from infogain.errors import InputError, UnknownName
 from infogain.zoo.characters import ALPHABET, EOS, MASK, Alphabet
@@ -44,7 +47,7 @@ class Task(ABC):
     alphabet: Alphabet = ALPHABET  # the tokens that its texts are written in
     name: str
     about: str
-    numbers: str  # those that are drawn: a model trained on the task knows no others
+    numbers: str = ""  # those that are drawn: a model trained on the task knows no others
     tag: str
     width: int
     unconditional: bool = False  # there is one canvas only, so nothing can be held out
@@ -79,6 +82,10 @@ class Task(ABC):
         """Has this problem more than one right answer?"""
         return self.many
 
+    def missing(self) -> str | None:
+        """How to install what `check` needs; None where all of it is there."""
+        return None
+
     def sound(self, problem: Problem, text: str) -> bool:
         """Is the way to the answer right, too? Like `check` where the answer is all there is."""
         return self.check(problem, text)
@@ -105,6 +112,16 @@ class Task(ABC):
     def problems(self, count: int, split: str, seed: int = 0) -> list[Problem]:
         """`count` problems of a split, no canvas twice (an unconditional task has one canvas only)."""
         return list(_problems(self, count, split, seed))
+
+
+class FileTask(Task):
+    """A task whose training texts are not drawn but read from a file that somebody else has made."""
+
+    source: str  # that file, in words
+
+    @abstractmethod
+    def texts(self, data: Path, split: str) -> Tensor:
+        """All texts of a split, in tokens; any column of them may be masked. [texts, width]"""
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,1 @@
+"""Molecules as texts: SMILES in tokens, files of them, and what RDKit says of them."""
