@@ -26,7 +26,7 @@ class Tale(Task):
     alphabet = ALPHABET
     name = "tale"
     about = "tell a tale of four to six sentences that holds together, from its first sentence"
-    numbers = "20 names, 14 kinds of persons, 12 places and 16 things in 10 qualities"
+    numbers = ""  # its words are all that there are
     tag = ""
     width = WIDTH
     many = True
