@@ -129,7 +129,7 @@ def alone(gold: str, text: str) -> bool:
 def sweep(task: EvalTask, items: Sequence[Item], forms: dict[str, Form]) -> Iterator[Count]:
     for name, form in forms.items():
         texts = [(item, text) for item in items if (text := form(item.gold)) is not None]
-        ours = [task.score(item, text).right for item, text in texts]
+        ours = [task.score(item, text).right is True for item, text in texts]
         theirs = [alone(item.gold, text) for item, text in texts]
         missed = [text for (_, text), right, other in zip(texts, ours, theirs, strict=True) if other and not right]
         if texts:

@@ -52,7 +52,7 @@ ITEMS: dict[str, tuple[str, str]] = {
     "Table 2": ("Dream", ""),
     "Table 3": ("SDAR and TraDo", ""),
     "Table 4": ("images", "later: images"),
-    "Table 5": ("creative writing", "later: evaluation"),
+    "Table 5": ("creative writing", ""),
     "Table 6": ("unified view of samplers", ""),
     "Table 7": ("collapse steps", "later: studies"),
     "Table 8": ("memory scaling", ""),

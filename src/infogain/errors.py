@@ -7,6 +7,7 @@ InfoGainError
 │   └── OptionError                  an option of a sampler, schedule or recipe
 │       └── UnknownName              a name nobody registered; suggests the nearest
 ├── ContractError (RuntimeError)     a sampler or model broke the promise it makes to the loop
+├── JudgeError (RuntimeError)        a judge of texts could not be asked, or gave no answer
 ├── SandboxError (RuntimeError)      the system refuses the walls that generated code must run behind
 └── NumericsError (ArithmeticError)  the model returned NaN or an impossible distribution
 """
@@ -72,6 +73,10 @@ class UnknownName(OptionError):
 
 class ContractError(InfoGainError, RuntimeError):
     """A sampler or model broke the promise it makes to the loop."""
+
+
+class JudgeError(InfoGainError, RuntimeError):
+    """A judge of texts that could not be asked, or gave no answer; what it said before is kept."""
 
 
 class SandboxError(InfoGainError, RuntimeError):

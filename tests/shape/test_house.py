@@ -37,6 +37,7 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
     "drift.py",
     "frequencies.py",
     "generate.py",
+    "judge.py",
     "judgement.py",
     "oneway.py",
     "recipe.py",

@@ -262,7 +262,7 @@ def test_the_table_has_right_and_wrong_forms_of_both_tasks() -> None:
 
 def right(task: EvalTask, gold: str, text: str) -> tuple[bool, str | None]:
     score = task.score(Item("0", "?", gold), text)
-    return score.right, score.answer
+    return score.right is True, score.answer
 
 
 def test_gsm8k_takes_the_box_then_the_mark_then_the_last_number() -> None:

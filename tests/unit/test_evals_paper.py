@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,14 +20,14 @@ from infogain.evals.tasks import load_task
 from infogain.recipe import Recipe
 from infogain.recipe_files import load_recipe, recipes_folder
 from infogain.report.paper import FILE, PaperTable, load_table, table_names
-from infogain.samplers import KLASS, PC, Confidence, InfoGain, LookUM
+from infogain.samplers import AR, KLASS, PC, Confidence, Entropy, InfoGain, LookUM, Margin
 
 TABLES = {name: load_table(name) for name in ("table2", "table3")}
 BY_NAME = {(table.name, row.name): row for table in TABLES.values() for row in table.rows}
 
 
 def test_every_row_has_its_recipe_and_every_recipe_its_row() -> None:
-    assert table_names() == ["table2", "table3"]
+    assert table_names() == ["table2", "table3", "table5"]
     for table, rows in zip(TABLES.values(), (18, 12), strict=True):
         folder = recipes_folder() / table.name
         files = {path.stem for path in folder.glob("*.toml") if path.name != FILE}
@@ -40,6 +42,33 @@ def test_every_row_has_its_recipe_and_every_recipe_its_row() -> None:
             assert row.recipe.schedule == TokensPerStep(row.k)
             assert row.recipe.block == 16
             assert row.recipe.sampler.tau_token == 0.7  # type: ignore[attr-defined]
+
+
+def test_table_5_has_a_recipe_for_each_run_and_the_papers_win_rates() -> None:
+    table, folder = load_table("table5"), recipes_folder() / "table5"
+    assert {row.name for row in table.rows} == {path.stem for path in folder.glob("*.toml") if path.name != FILE}
+    assert (table.measure, table.seeds, table.models["sdar"].length) == ("win rate", 1, 1024)
+    samplers: dict[str, Callable[..., Any]] = {
+        "ar": AR,
+        "confidence": partial(Confidence, of="top1"),
+        "entropy": Entropy,
+        "margin": Margin,
+        "info-gain": partial(InfoGain, n=8, tau_pos=0.1, gamma=0.8),
+    }
+    settings = [(tau, k) for tau in (0.5, 1.0, 1.5) for k in (1, 2)]
+    assert [row.name for row in table.rows] == [f"t{tau}-k{k}-{name}" for tau, k in settings for name in samplers]
+    for row, (tau, k, name) in zip(table.rows, [(*at, name) for at in settings for name in samplers], strict=True):
+        assert row.recipe == replace(load_recipe(folder / f"{row.name}.toml"), block=16)
+        assert row.recipe.sampler == samplers[name](tau_token=tau)
+        assert row.recipe.schedule == TokensPerStep(k) == TokensPerStep(row.k)
+        text = (folder / f"{row.name}.toml").read_text()
+        assert text.startswith(f"# Table 5 (SDAR-8B-Chat), τ_token = {tau}, K = {k}, {row.sampler}.\n# ")
+    numbers = [row.paper["sdar"] for row in table.rows]
+    assert [len(each) for each in numbers] == [1, 1, 1, 1, 0] * 6
+    assert numbers[8:10] == [[64.7], []]
+    assert [each[0] for each in numbers[-5:-1]] == [69.7, 70.1, 80.3, 66.8]
+    assert sum(each[0] for each in numbers if each) / 24 == pytest.approx(62.8, abs=0.1)  # Sec. 4 says so
+    assert [row.name for row in table.select(["t1.5-k2-*"]).rows] == [f"t1.5-k2-{name}" for name in samplers]
 
 
 def test_rows_are_the_papers() -> None:

@@ -76,6 +76,7 @@ def test_a_comparison_counts_what_was_gained_and_lost(tmp_path: Path) -> None:
     found = compare(first, second)
     assert (found.problems, found.texts, found.unpaired) == (10, 10, 1)
     assert (found.gained, found.lost, found.both_right, found.both_wrong) == (4, 2, 4, 0)
+    assert found.accuracy
     assert (found.accuracy.first, found.accuracy.second) == (0.6, 0.8)
     assert found.accuracy.difference.value == pytest.approx(0.2)
     assert found.accuracy.difference.low < 0.2 < found.accuracy.difference.high
@@ -98,6 +99,7 @@ def test_seeds_of_a_problem_are_averaged_before_problems_are_drawn(tmp_path: Pat
     second = run_of(tmp_path / "b", [line(item, int(item == "y"), seed) for item in "xy" for seed in range(4)])
     found = compare(first, second)
     assert (found.problems, found.texts) == (2, 8)
+    assert found.accuracy
     assert found.accuracy.difference == (0.0, -1.0, 1.0)
 
 
@@ -118,6 +120,7 @@ def test_one_decode_of_many_problems_is_not_compared_as_many(tmp_path: Path) -> 
     drawn = [line(str(i), i % 2, text=f"t{i}", **same) for i in range(20)]
     second = run_of(tmp_path / "b", drawn)
     found = compare(first, second).accuracy
+    assert found
     assert (found.difference.value, found.difference.plain()) == (-0.5, None)
     assert changes(compare(first, second)).rows[0] == ["pass@1", "100.0", "50.0", "−50.0", "[–]"]
     assert summary(first.items())["independent"] == 1

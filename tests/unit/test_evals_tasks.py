@@ -142,9 +142,9 @@ def test_a_byte_order_mark_is_no_part_of_the_first_field(tmp_path: Path) -> None
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InfoGainError, match=r"gsm8k is read from gsm8k.jsonl; there is none in"):
         load_task("gsm8k").items(tmp_path)
-    (tmp_path / "x.txt").write_text("x")
-    with pytest.raises(InfoGainError, match=r"a benchmark's file ends in .jsonl, .json, .csv; got x.txt"):
-        read_file(tmp_path / "x.txt")
+    (tmp_path / "x.xml").write_text("x")
+    with pytest.raises(InfoGainError, match=r"a benchmark's file ends in .jsonl, .json, .csv, .txt; got x.xml"):
+        read_file(tmp_path / "x.xml")
     (tmp_path / "x.jsonl").write_bytes(b"\xff\xfe")
     with pytest.raises(InfoGainError, match="must be UTF-8"):
         read_file(tmp_path / "x.jsonl")
@@ -179,7 +179,7 @@ def posed(task: EvalTask) -> list[Item]:
     return [Item(str(i), f" {shot.question}\n", shot.answer) for i, shot in enumerate(task.examples()[::2])]
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS if not name.startswith("zoo:")])
+@pytest.mark.parametrize("name", [name for name in TASKS if not name.startswith("zoo:") and name != "writing"])
 def test_an_example_never_comes_from_the_test(name: str) -> None:
     task = load_task(name)
     every = task.examples()

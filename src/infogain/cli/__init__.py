@@ -10,7 +10,8 @@ from infogain.version import __version__
 
 COMMANDS = Commands(
     *("demo", "generate", "chat", "infill", "compare", "inspect", "drift", "toy", "study"),
-    *("bench", "eval", "results", "reproduce", "samplers", "recipe", "replay", "view", "frequencies", "molecules"),
+    *("bench", "eval", "results", "judge", "reproduce", "samplers", "recipe", "replay", "view", "frequencies"),
+    "molecules",
 )
 
 

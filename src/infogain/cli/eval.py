@@ -51,8 +51,8 @@ MEANINGS = {
     "--style", metavar=f"[{'|'.join(STYLES)}]", help="how problems are posed; unset: what suits task and checkpoint"
 )
 @click.option("--length", type=COUNT, help="tokens to write; unset: the task's own")
-@click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5")
-@click.option("--limit", type=COUNT, help="decode the first so many problems only; unset: all")
+@click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5, for writing 1")
+@click.option("--limit", type=COUNT, help="decode the first so many problems; unset: all, for writing 200")
 @click.option("--batch-size", type=COUNT, default=16, show_default=True, help="texts decoded together")
 @click.option("--traces", is_flag=True, help="keep a trace of each text for the viewer")
 @click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
@@ -79,6 +79,7 @@ def eval_(
       infogain eval zoo:countdown zoo:sudoku --seeds 1 --limit 50
       infogain eval gsm8k math500 --model ./dream --recipe info-gain-reasoning
       infogain eval sudoku countdown --model ./dream --recipe info-gain-planning --data ./benchmarks
+      infogain eval writing --model ./sdar --data alpaca_eval.json --tau-token 1
       infogain eval humaneval --model ./sdar --length 512 --sampler entropy -k 2
     """
     console = Terminal()
@@ -104,8 +105,7 @@ def eval_(
         finished = [carry_out(plan, runs, batch_size, traces) for plan in plans]
     made = listing(finished, asked=["task"])
     console.print(in_terminal(made), "", legend_of(made), "", sep="\n")
-    written = [f"{run.about['task']} → {run.folder}" for run in finished]
-    for line in [*written, *(f"skipped: {why}" for why in refused)]:
+    for line in [*remarks(plans), *written(finished), *(f"skipped: {why}" for why in refused)]:
         console.print(line, soft_wrap=True)
 
 
@@ -125,6 +125,15 @@ def carry_out(plan: Plan, runs: Path, batch_size: int, traces: bool) -> Run:
         for _ in evaluate(plan, runs, batch_size, traces, observe):
             pass
     return run
+
+
+def remarks(plans: Sequence[Plan]) -> list[str]:
+    """What the tasks have to say of their numbers."""
+    return [said for plan in plans for said in plan.task.remarks(plan.protocol, plan.about["data"]["items"])]
+
+
+def written(runs: Sequence[Run]) -> list[str]:
+    return [f"{run.about['task']} → {run.folder}" for run in runs]
 
 
 def saved_so_far(plans: Sequence[Plan], runs: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,30 +11,35 @@ from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
 from infogain.cli.eval import COUNT, saved_so_far
 from infogain.cli.interrupt import resumable
-from infogain.cli.layout import in_terminal, legend_of
+from infogain.cli.judge_flags import JudgeFlags, flags_in_words, judge_flags
 from infogain.cli.model import DEFAULT, Source, model_flags
 from infogain.cli.output_files import OVERWRITE, check_record, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.sections import SectionedCommand
-from infogain.cli.terminal import Terminal, say
+from infogain.cli.table_output import print_and_write
+from infogain.cli.terminal import say
 from infogain.cli.text_output import masks
 from infogain.errors import InputError
 from infogain.evals.evaluate import Plan, check, evaluate
 from infogain.evals.fingerprint import describe
+from infogain.evals.judging import win_rate_table
+from infogain.evals.judging.asking import unanswered
+from infogain.evals.judging.judge_client import JudgeModel
 from infogain.evals.reproduce import PlannedCell, Setting, plan_table, record
-from infogain.evals.reproduced_table import notes, save, table_of
+from infogain.evals.reproduced_table import notes, table_of
 from infogain.evals.tasks import load_task
 from infogain.load import ZOO
 from infogain.loop.batch import Observer
 from infogain.loop.step import StepEvent
 from infogain.options import Plain
-from infogain.report.paper import load_table
+from infogain.report.paper import PaperTable, load_table
+from infogain.report.tables import Table
 from infogain.samplers import PC, LookAhead
 from infogain.text.alphabet import Alphabet
 from infogain.text.text_model import TextModel
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
-SEEDS = 5  # the paper's runs
+WIN_RATE = "win rate"  # what a table measures that needs a judge
 
 
 @click.command(cls=SectionedCommand)
@@ -47,11 +52,12 @@ SEEDS = 5  # the paper's runs
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="folder with the benchmarks' own files")
 @click.option("--runs", type=FOLDER, default=Path("runs"), show_default=True, help="folder of the evaluations")
 @click.option("--out", type=FOLDER, default=Path("reproduced"), show_default=True, help="folder of the tables")
-@click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5, with a model of the zoo 1")
-@click.option("--limit", type=COUNT, help="decode the first so many problems of each task only; unset: all")
+@click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5; table5 and models of the zoo: 1")
+@click.option("--limit", type=COUNT, help="decode the first so many problems of each task; unset: all; table5: 200")
 @click.option("--batch-size", type=COUNT, default=32, show_default=True, help="texts decoded together")
 @click.option("--frequencies", help="pc's table (`infogain frequencies`); unset: the zoo model's own, or none")
 @click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
+@judge_flags(required=False)
 @OVERWRITE
 def reproduce(
     title: str,
@@ -66,13 +72,14 @@ def reproduce(
     batch_size: int,
     frequencies: str | None,
     allow_unsafe: bool,
+    judging: JudgeFlags,
     overwrite: bool,
 ) -> None:
-    """Reproduce a table of the paper. TABLE is table2 (Dream) or table3 (SDAR, TraDo).
+    """Reproduce a table of the paper. TABLE is table2 (Dream), table3 (SDAR, TraDo) or table5 (SDAR, writing).
 
     Each cell is a run of the evaluation kit: the same command goes on where it was interrupted. Our numbers are set
     beside the paper's and written as TABLE.md, .json, .tex and .html. A model of the zoo is asked the zoo's own tasks,
-    with the paper's dual cache.
+    with the paper's dual cache. The win rates of table5 need a judge; without one, its command names what to ask.
 
     \b
     Examples:
@@ -80,16 +87,17 @@ def reproduce(
       infogain reproduce table2 --model ./dream --data ./benchmarks
       infogain reproduce table2 --model ./dream --only info-gain --only entropy --only gsm8k --limit 100
       infogain reproduce table3 --model ./trado --seeds 1
+      infogain reproduce table5 --model ./sdar --data alpaca_eval.json --only "t1.5-*"
     """
     table, name = load_table(title).select(only), source.name or DEFAULT
+    check_judge(table, judging)
     beside = table.compared_model(name, beside)
     if not name.startswith(ZOO):
         check([load_task(column.task, allow_unsafe) for column in table.columns], data)
-    source = source.cached
-    model = source.load()
+    model = source.cached.load()
     small = isinstance(model.tokenizer, Alphabet)
     length = table.models[beside].length if beside and not small else None
-    asked = {"seeds": seeds or (1 if small else SEEDS), "limit": limit, "length": length}
+    asked = {"seeds": seeds or (1 if small else table.seeds), "limit": limit, "length": length}
     counted = frequencies or (name if name.startswith(ZOO) else None)
     cells, refused = plan_table(table, Setting(model, describe(model), asked, data, counted, allow_unsafe))
     check_asked(cells, refused, data, frequencies)
@@ -98,16 +106,47 @@ def reproduce(
     make_folder(out, (), overwrite)
     with resumable(lambda: saved_so_far([cell.plan for cell in cells], runs)):
         carry_out(title, cells, runs, batch_size)
+    print_and_write(*report(table, cells, refused, beside, runs, judging), out)
+
+
+def report(
+    table: PaperTable,
+    cells: Sequence[PlannedCell],
+    refused: dict[str, str],
+    beside: str | None,
+    runs: Path,
+    judging: JudgeFlags,
+) -> tuple[Plain, Table, list[str]]:
+    """The numbers beside the paper's, as a record, a table and what must be said of them; a judge may be asked."""
+    if table.measure == WIN_RATE:
+        found = win_rate_table.record(table, cells, beside, runs, judged(cells, runs, judging))
+        return found, win_rate_table.table_of(found), win_rate_table.notes(found)
     found = record(table, cells, refused, beside, runs)
-    show(found, f"{title} → {', '.join(map(str, save(found, out)))}")
+    return found, table_of(found), notes(found)
 
 
-def show(found: Plain, written: str) -> None:
-    """Print the table with its legend, what must be said beside it, and which files were `written`."""
-    console, table = Terminal(), table_of(found)
-    console.print(in_terminal(table), "", legend_of(table), "", sep="\n")
-    for line in [*notes(found), written]:
-        console.print(line, soft_wrap=True)
+def check_judge(table: PaperTable, judging: JudgeFlags) -> None:
+    """Refuse flags of a judge that would have no effect, and half of a judge, before a model is loaded."""
+    if table.measure != WIN_RATE and judging.given:
+        raise InputError(
+            f"{flags_in_words(judging.given)}: a judge is asked for table5; {table.name} needs none. Drop it."
+        )
+    if table.measure == WIN_RATE:
+        win_rate_table.check_contests(table)
+    if judging.given:
+        _ = judging.judge  # raises what is wrong with it
+
+
+def judged(
+    cells: Sequence[PlannedCell], runs: Path, judging: JudgeFlags
+) -> tuple[JudgeModel, Mapping[str, Plain]] | None:
+    """The judge and all that it said of these runs, once it was asked what is missing; None without a judge."""
+    if not judging.given:
+        return None
+    asked = [one for c in win_rate_table.contests(cells, runs) for one in win_rate_table.questions_of(c, judging.judge)]
+    missing = unanswered(asked, judging.file.read(), judging.ask_again)
+    judging.ask(missing, len({question.key for question in asked}))
+    return judging.judge, judging.file.read()
 
 
 def check_asked(

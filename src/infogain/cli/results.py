@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from infogain.cli.layout import in_parts, legend
 from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.terminal import Terminal, say, write
 from infogain.errors import InputError
+from infogain.evals.judging.sides import model_outputs
 from infogain.evals.listing import listing
 from infogain.evals.run_comparison import Change, Comparison, compare, differences, made_differently, unfinished
 from infogain.evals.run_page import in_order, prompt_text, run_page, trace_path, view_command
 from infogain.evals.runs import RUN, Run, list_runs
+from infogain.evals.summary import is_scored
 from infogain.options import Plain
 from infogain.report.numbers import number
 from infogain.report.tables import FORMATS, Table
@@ -25,7 +28,9 @@ DECIDED = {
     False: "is lower in the second run",
     None: "is not decided: the interval of its difference does not leave 0 on one side",
 }
-NARROW = ("pass@1", "95 %", "texts", "H̃")
+NARROW = ("pass@1", "95 %", "words", "distinct-2", "self-BLEU", "texts", "H̃")
+MARKS = {1: "✓ ", 0: "✗ ", None: ""}  # of texts, by their score
+UNSCORED = "No text is right or wrong here: `infogain judge {} {}` asks a judge whose texts are better."
 
 
 @click.command()
@@ -43,6 +48,12 @@ NARROW = ("pass@1", "95 %", "texts", "H̃")
 @click.option(
     "--page", "out", type=click.Path(dir_okay=False, path_type=Path), help="HTML file to write: one run to browse"
 )
+@click.option(
+    "--model-outputs",
+    "outputs",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="JSON file to write: texts of a run of writing as AlpacaEval's model_outputs",
+)
 @OVERWRITE
 def results(
     names: tuple[str, ...],
@@ -51,6 +62,7 @@ def results(
     right: bool | None,
     limit: int | None,
     out: Path | None,
+    outputs: Path | None,
     overwrite: bool,
 ) -> None:
     """List runs, compare two, or show the texts of one.
@@ -65,12 +77,15 @@ def results(
       infogain results 3f20a1 9c41d2
       infogain results 3f20a1 --wrong --limit 5
       infogain results 3f20a1 --page run.html
+      infogain results 3f20a1 --model-outputs outputs.json
     """
     console = Terminal()
     browses = right is not None or limit is not None or out is not None
-    if browses and len(names) != 1:
-        raise InputError(f"--right, --wrong, --limit and --page show texts of one run; got {len(names)}. Name one.")
-    check_file(out, overwrite)
+    if (browses or outputs) and len(names) != 1:
+        flags = "--right, --wrong, --limit, --page and --model-outputs"
+        raise InputError(f"{flags} show texts of one run; got {len(names)}. Name one.")
+    for file in (out, outputs):
+        check_file(file, overwrite)
     chosen = find_runs(runs, names)
     if not chosen:
         raise InputError(
@@ -81,6 +96,16 @@ def results(
         show_comparison(console, chosen[0], chosen[1], kind)
     if browses:
         browse(console, chosen[0], right, limit, out)
+    if outputs:
+        console.print(export(chosen[0], outputs), soft_wrap=True)
+
+
+def export(run: Run, path: Path) -> str:
+    """Write the texts of a run as AlpacaEval's model_outputs; says how many, and which are not among them."""
+    made, texts = model_outputs(run), len(run.items())
+    path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", errors="backslashreplace")
+    rest = f"; {texts - len(made)} of other seeds are left out" if texts > len(made) else ""
+    return f"{len(made)} texts of the first seed → {path}{rest}"
 
 
 def find_runs(runs: Path, names: Sequence[str]) -> list[Run]:
@@ -123,12 +148,14 @@ def show_comparison(console: Console, first: Run, second: Run, kind: str | None)
     say()
     show(console, changes(found), kind)
     say()
-    for line in [*verdicts(found), *unfinished(first, second), *differences(first.about, second.about)]:
+    asks = [] if found.accuracy else [UNSCORED.format(first.folder, second.folder)]
+    for line in [*verdicts(found), *asks, *unfinished(first, second), *differences(first.about, second.about)]:
         console.print(line, soft_wrap=True)
 
 
 def changes(found: Comparison) -> Table:
-    rows = [_row("pass@1", found.accuracy, 100, 1), _row("H̃", found.entropy, 1, 2)]
+    rows = [_row("pass@1", found.accuracy, 100, 1)] if found.accuracy else []
+    rows.append(_row("H̃", found.entropy, 1, 2))
     return Table(["", "first", "second", "second − first", "95 %"], rows)
 
 
@@ -140,17 +167,22 @@ def _row(name: str, change: Change, factor: float, digits: int) -> list[str]:
 
 def verdicts(found: Comparison) -> list[str]:
     """Whether pass@1 changed, and how the texts of both runs fell out."""
-    of = f"of {found.texts} texts of {found.problems} problems"
-    lines = [
-        f"pass@1 {DECIDED[found.accuracy.difference.rounded(3).above()]}",
-        f"right in the second run only: {found.gained}; in the first only: {found.lost}; in both: {found.both_right}; "
-        f"in neither: {found.both_wrong} ({of})",
-    ]
+    lines = [f"compared: {found.texts} texts of {found.problems} problems"]
+    if found.accuracy:
+        of = f"of {found.texts} texts of {found.problems} problems"
+        lines = [
+            f"pass@1 {DECIDED[found.accuracy.difference.rounded(3).above()]}",
+            f"right in the second run only: {found.gained}; in the first only: {found.lost}; "
+            f"in both: {found.both_right}; in neither: {found.both_wrong} ({of})",
+        ]
     return [*lines, f"left out, as one run lacks them: {found.unpaired} texts"] if found.unpaired else lines
 
 
 def browse(console: Console, run: Run, right: bool | None, limit: int | None, out: Path | None) -> None:
-    lines = in_order(run.items(), right, limit)
+    every = run.items()
+    if right is not None and not is_scored(every):
+        raise InputError(f"--right and --wrong are for texts that are one of them; those of {run.name} are neither.")
+    lines = in_order(every, right, limit)
     if out:
         out.write_text(run_page(run, lines), encoding="utf-8")
         console.print(f"page of {len(lines)} text{'' if len(lines) == 1 else 's'} → {out}", soft_wrap=True)
@@ -162,7 +194,7 @@ def browse(console: Console, run: Run, right: bool | None, limit: int | None, ou
 
 
 def show_text(console: Console, run: Run, line: Plain) -> None:
-    console.print(f"\n{'✓' if line['score'] else '✗'} {line['key']['item']}, seed {line['key']['seed']}", style="bold")
+    console.print(f"\n{MARKS[line['score']]}{line['key']['item']}, seed {line['key']['seed']}", style="bold")
     write(console, prompt_text(line["prompt"]), "dim")
     for part in [line["text"], *ends(run, line)]:
         write(console, part)
@@ -170,7 +202,7 @@ def show_text(console: Console, run: Run, line: Plain) -> None:
 
 def ends(run: Run, line: Plain) -> Sequence[str]:
     answer = "nothing" if line["answer"] is None else line["answer"]
-    parts = [f"answer: {answer}", f"gold: {line['gold']}"]
+    parts = [] if line["score"] is None else [f"answer: {answer}", f"gold: {line['gold']}"]
     if line.get("note"):
         parts.append(f"why it is wrong: {line['note']}")
     if line.get("provenance"):

@@ -7,7 +7,7 @@ problem, and then varies over problems.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -160,6 +160,19 @@ def resampled_means(values: Sequence[float], most: float, task: int) -> Tensor:
     per_part = max(1, PIECE // size)
     drawn = (_drawn(task, size, first, min(first + per_part, RESAMPLES)) for first in range(0, RESAMPLES, per_part))
     return torch.cat([found.index_select(0, places.flatten()).view_as(places).mean(-1) for places in drawn])
+
+
+def resampled_counts(size: int) -> Iterator[Tensor]:
+    """How often each of `size` problems and two more is drawn, a row per resample, in parts. [S, size + 2]
+
+    The two, which come last, are for what may not have come up yet, as in `paired_bootstrap`.
+    """
+    per_part = max(1, PIECE // size)
+    for first in range(0, RESAMPLES, per_part):
+        places = _drawn(0, size, first, min(first + per_part, RESAMPLES)).long()
+        yield torch.zeros(len(places), size + 2, dtype=torch.float64).scatter_add(
+            1, places, torch.ones_like(places, dtype=torch.float64)
+        )
 
 
 @lru_cache(maxsize=16)

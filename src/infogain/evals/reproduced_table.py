@@ -80,10 +80,9 @@ def _ceilings(found: Plain) -> list[str]:
     return [c["title"] for c in asked if all(row["here"][c["task"]] == 100 for row in found["rows"])]
 
 
-def save(found: Plain, folder: Path) -> list[Path]:
-    """Write the table as JSON, Markdown, LaTeX and HTML; returns the files."""
+def write_files(found: Plain, table: Table, said: list[str], folder: Path) -> list[Path]:
+    """Write a record as JSON and its table, with what is said of it, as Markdown, LaTeX and HTML; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    table, said = table_of(found), notes(found)
     title = in_markdown(f"{found['title']}: {found['about']}")
     below = "".join(f"- {in_markdown(line)}\n" for line in said)
     texts = {

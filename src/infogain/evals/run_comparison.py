@@ -11,7 +11,7 @@ from infogain.evals.intervals import Interval, paired_bootstrap
 from infogain.evals.means import mean
 from infogain.evals.run_lines import key_of
 from infogain.evals.runs import Run, wanted
-from infogain.evals.summary import by_unit, independent
+from infogain.evals.summary import by_unit, independent, is_scored
 from infogain.options import Plain
 
 OUTCOMES = {(0, 1): "gained", (1, 0): "lost", (1, 1): "both_right", (0, 0): "both_wrong"}
@@ -31,7 +31,7 @@ class Comparison:
     problems: int
     texts: int  # problems and seeds that both runs have
     unpaired: int  # those that one of them has
-    accuracy: Change
+    accuracy: Change | None  # None: no text is right or wrong
     entropy: Change  # H̃
     gained: int  # texts wrong in the first run and right in the second
     lost: int  # the other way round
@@ -52,7 +52,7 @@ def compare(first: Run, second: Run) -> Comparison:
         problems=len({item for item, _ in shared}),
         texts=len(shared),
         unpaired=len(one) + len(two) - 2 * len(shared),
-        accuracy=_change(pairs, "score", most=1.0),
+        accuracy=_change(pairs, "score", most=1.0) if is_scored([line for pair in pairs for line in pair]) else None,
         entropy=_change(pairs, "cumulative_entropy"),
         **{name: counts[outcome] for outcome, name in OUTCOMES.items()},
     )

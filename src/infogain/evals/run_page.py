@@ -9,6 +9,7 @@ from infogain import view
 from infogain.evals.listing import listing
 from infogain.evals.run_comparison import made_differently
 from infogain.evals.runs import Run
+from infogain.evals.summary import is_scored
 from infogain.loop.trace import Trace
 from infogain.options import Plain
 from infogain.provenance import made_with
@@ -16,12 +17,16 @@ from infogain.report.pages import markup, render
 from infogain.view.data import about as in_words
 
 ROOM = 24 * 2**20  # characters of traces that a page holds; of the rest it names the files
+KINDS = {1: "right", 0: "wrong", None: ""}  # of texts, by their score
 SHORT = 60  # characters of an answer in the line that stands for its text
 
 
 def in_order(lines: Iterable[Plain], right: bool | None = None, limit: int | None = None) -> list[Plain]:
-    """Right texts, wrong ones or all, in the benchmark's order; a run has them as they were finished."""
-    shown = [line for line in lines if right is None or bool(line["score"]) == right]
+    """Right texts, wrong ones or all, in the benchmark's order; a run has them as they were finished.
+
+    Texts of a task without right answers are neither right nor wrong.
+    """
+    shown = [line for line in lines if right is None or line["score"] == int(right)]
     return sorted(shown, key=lambda line: (*_natural(line["key"]["item"]), line["key"]["seed"]))[:limit]
 
 
@@ -49,6 +54,7 @@ def run_page(run: Run, lines: Sequence[Plain]) -> str:
         about=f"{words} {made_with([about.get('provenance')])}".rstrip(),
         table=listing([run]),
         items=items,
+        scored=is_scored(lines),
         assets=markup(view.assets() if any(line.get("trace") for line in lines) else ""),
     )
 
@@ -64,8 +70,7 @@ def _item(line: Plain, made_differently: str) -> Plain:
     parts = {
         "prompt": prompt_text(line["prompt"]),
         "text": line["text"],
-        "answer": answer,
-        "gold": line["gold"],
+        **({} if line["score"] is None else {"answer": answer, "gold": line["gold"]}),
         "why it is wrong": line.get("note"),
         "cost": cost,
         "made otherwise than the run began": made_differently,
@@ -73,7 +78,8 @@ def _item(line: Plain, made_differently: str) -> Plain:
     optional = ("why it is wrong", "made otherwise than the run began")
     shown = {name: value for name, value in parts.items() if value or name not in optional}
     name = f"{key['item']} · seed {key['seed']}"
-    return {"right": bool(line["score"]), "name": name, "short": _short(answer), "parts": shown}
+    short = _short(line["text"] if line["score"] is None else answer)
+    return {"kind": KINDS[line["score"]], "name": name, "short": short, "parts": shown}
 
 
 def _viewer(run: Run, line: Plain, room: int) -> str:

@@ -15,9 +15,9 @@ RUNS_DIR/NAME/run.json     what was asked:
     created       when (ISO 8601, UTC)
 RUNS_DIR/NAME/items.jsonl  a line for each item and seed, in the order they were finished:
     key           task, item, seed (0, 1 …) and recipe (the recipe's hash)
-    score         1 right, 0 wrong
+    score         1 right, 0 wrong, null for a task without right answers
     prompt        what the model was given: a text or messages; text: what it wrote (an infilled text is whole)
-    answer        what was read from the text, null if nothing; gold: the right one, as the benchmark has it
+    answer        what was read from the text, null if nothing; gold: the right one, as the benchmark has it, or null
     note          why it is wrong, where that can be said, such as the sandbox's "timeout"; left out otherwise
     cumulative_entropy, forwards, token_forwards, committed    what it cost: H̃, model calls, columns, tokens written
     choices       steps at which a look-ahead sampler could have looked ahead; null for other samplers

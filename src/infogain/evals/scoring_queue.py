@@ -54,11 +54,11 @@ class ScoringQueue:
         item, text = self.items[done.item], done.text
         return {
             "key": {"task": self.task.name, "item": item.id, "seed": done.seed, "recipe": self.recipe_hash},
-            "score": int(score.right),
+            "score": None if score.right is None else int(score.right),
             "prompt": text.prompt,
             "text": text.text,
             "answer": score.answer,
-            "gold": item.gold,
+            "gold": None if score.right is None else item.gold,
             **({"note": score.note} if score.note else {}),
             "cumulative_entropy": text.cumulative_entropy,
             "forwards": text.forwards,

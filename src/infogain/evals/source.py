@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ class Hub:
     path: str
     config: str | None = None
     split: str = "test"
+    file: str | None = None  # a JSON file of the data set, to be read by itself
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Record:
 
 
 def read_file(path: Path) -> list[Record]:
-    """The entries of JSON lines, of a JSON list, or of CSV with a header."""
+    """The entries of JSON lines, of a JSON list, of CSV with a header, or of plain text with a prompt per line."""
     if path.suffix not in READERS:
         raise InputError(f"a benchmark's file ends in {', '.join(READERS)}; got {path.name}.")
     try:
@@ -97,7 +98,12 @@ def _csv(text: str, path: Path) -> Iterable[tuple[str, Any]]:
         raise InputError(f"{path}, line {reader.line_num + 1}: must be CSV; it is not: {error}.") from error
 
 
-READERS = {".jsonl": _json_lines, ".json": _json_list, ".csv": _csv}
+def _plain_lines(text: str, path: Path) -> Iterable[tuple[str, Any]]:
+    lines = enumerate(text.split("\n"), 1)
+    return ((f"{path}, line {number}", line.strip()) for number, line in lines if line.strip())
+
+
+READERS = {".jsonl": _json_lines, ".json": _json_list, ".csv": _csv, ".txt": _plain_lines}
 
 
 def _parse(text: str, where: str) -> Any:
@@ -108,6 +114,9 @@ def _parse(text: str, where: str) -> Any:
 
 
 def _table(where: str, value: Any) -> Record:
+    """An entry with its fields; a text by itself is a prompt."""
+    if isinstance(value, str):
+        return Record(where, {"prompt": value})
     if not isinstance(value, dict):
         raise InputError(f"{where}: must be a table of fields; got {value!r:.80}.")
     return Record(where, value)
@@ -131,7 +140,7 @@ def read_hub(hub: Hub) -> list[Record]:
             f"fetching {hub.path} needs datasets: pip install 'infogain[eval]'. Or name a folder that has it (--data)."
         ) from error
     try:
-        rows = load_dataset(hub.path, hub.config, split=hub.split)
+        rows = _load(load_dataset, hub)
     except Exception as error:  # the hub's client raises its own, its transport's and the system's
         reason = " ".join(str(error).split())[:300]
         raise InputError(
@@ -139,3 +148,10 @@ def read_hub(hub: Hub) -> list[Record]:
             "(--data)."
         ) from error
     return [_table(f"{hub.path}, {hub.split}, row {number}", dict(row)) for number, row in enumerate(rows)]
+
+
+def _load(load_dataset: Callable[..., Any], hub: Hub) -> Any:
+    """The rows of a data set; a file of it is read by itself, for some data sets have a script that no longer runs."""
+    if hub.file is None:
+        return load_dataset(hub.path, hub.config, split=hub.split)
+    return load_dataset("json", data_files=f"hf://datasets/{hub.path}/{hub.file}", split="train")

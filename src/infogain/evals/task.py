@@ -1,4 +1,4 @@
-"""The contract of a task: items with right answers, a way to pose them, and a score."""
+"""The contract of a task: items, a way to pose them, and a score where an answer can be right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from infogain.text.tokenizer import Tokenizer
 class Item:
     id: str
     question: str
-    gold: str  # a right answer, as the benchmark has it
+    gold: str = ""  # a right answer, as the benchmark has it; empty for a task that has none
     extra: Plain = field(default_factory=dict)  # what else the scorer needs
 
 
@@ -37,7 +37,7 @@ class Shot:
 
 @dataclass(frozen=True)
 class ItemScore:
-    right: bool
+    right: bool | None  # None: no answer of this task is right or wrong
     answer: str | None  # what was read from the text; None: nothing
     note: str = ""  # why it is wrong, where that can be said
 
@@ -52,6 +52,8 @@ class EvalTask(ABC):
     styles: ClassVar[tuple[str, ...]] = ("chat", "plain")
     shots: ClassVar[int] = 0
     length: ClassVar[int] = 256
+    seeds: ClassVar[int] = 5  # times each item is decoded
+    limit: ClassVar[int | None] = None  # items that are asked, from the first on; None: all
     one_block: ClassVar[bool] = False  # decoded globally, as the paper decodes planning
     stops: ClassVar[tuple[str, ...]] = ()  # strings that end a plain text: where it goes on to the next problem
 
@@ -108,6 +110,10 @@ class EvalTask(ABC):
     def demand(self) -> None:  # noqa: B027  # most need nothing
         """Raise an error that names what this machine lacks for the task; most tasks need nothing."""
 
+    def remarks(self, protocol: Protocol, items: int) -> list[str]:
+        """Sentences to print below the numbers of a run, of a task with so many items; most tasks need none."""
+        return []
+
     def unsupported(self, model: TextModel) -> str | None:
         """Why this model cannot be asked here; None where it can."""
         if not isinstance(model.tokenizer, Alphabet):
@@ -123,7 +129,8 @@ class EvalTask(ABC):
         if style not in self.styles:
             raise UnknownName(f"style of {self.name}:", style, self.styles)
         length = {} if style == "infill" else {"length": self.length}
-        settings: Plain = {"shots": self.shots, **length, **wanted, "style": style}
+        own: Plain = {"shots": self.shots, "seeds": self.seeds, "limit": self.limit}
+        settings: Plain = {**own, **length, **wanted, "style": style}
         return Protocol(**settings)
 
     def free_examples(self, items: Sequence[Item]) -> list[Shot]:

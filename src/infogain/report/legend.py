@@ -57,6 +57,13 @@ EXPLAINED: dict[str, str] = {
     "what counts %": "right answers in per cent; on oneway different right answers; mean of tasks and K",
     "oneway (different)": "different right answers in per cent of the draws of a batch, mean of the batches",
     **dict.fromkeys(TASKS_OF_THE_ZOO, _TASK),
+    # what texts are like that are neither right nor wrong
+    "words": "words and signs per text, mean over texts",
+    **{
+        f"distinct-{n}": f"different {what} in per cent of all of them, over all texts of the run"
+        for n, what in ((1, "words"), (2, "pairs of words"), (3, "triples of words"))
+    },
+    "self-BLEU": "BLEU-4 of a text against others of its prompt, or of the run where prompts have one; per cent; mean",
     # what it cost
     "H̃": f"{ENTROPY}; mean over texts",
     "mean H̃": f"H̃ ({ENTROPY}), mean of the tasks",

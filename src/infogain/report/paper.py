@@ -2,6 +2,7 @@
 
 Table 2: Dream.
 Table 3: SDAR and TraDo.
+Table 5: creative writing, by win rates instead of right answers.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class PaperRow:
     k: int
     sampler: str  # as the paper calls it
     recipe: Recipe
-    paper: dict[str, list[float]]  # by model: accuracies of all columns in percent, their average, H̃
+    paper: dict[str, list[float]]  # by model: accuracies of all columns in percent, their average, H̃; or a win rate
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ class PaperTable:
     order: list[str]  # of the columns in the paper, whose numbers stand in this order
     columns: list[PaperColumn]  # those selected
     rows: list[PaperRow]
+    measure: str = "pass@1"  # or "win rate", of Info-Gain against each other row with the same settings
+    seeds: int = 5  # the paper's runs
 
     def averages(self, model: str, k: int) -> dict[str, Pair]:
         """What the paper has for a model at K: average accuracy in per cent and H̃, by sampler."""
@@ -134,7 +137,8 @@ def load_table(name: str) -> PaperTable:
     }
     models = {key: PaperModel(**told) for key, told in given["models"].items()}
     rows = [_row(folder, told, models) for told in given["rows"]]
-    return PaperTable(name, given["title"], given["about"], models, list(columns), list(columns.values()), rows)
+    table = PaperTable(name, given["title"], given["about"], models, list(columns), list(columns.values()), rows)
+    return replace(table, **{key: given[key] for key in ("measure", "seeds") if key in given})
 
 
 def _row(folder: Path, told: Plain, models: dict[str, PaperModel]) -> PaperRow:

@@ -44,7 +44,7 @@ class Benchmark:
         return pose(self.task, model, items, self.task.free_examples(self.items), protocol), stops
 
     def right(self, problem: Problem, text: str) -> bool:
-        return self.task.score(_item(problem), text).right
+        return self.task.score(_item(problem), text).right is True
 
 
 def _item(problem: Problem) -> Item:

@@ -11,6 +11,7 @@ from infogain.evals.tasks.humaneval import HumanEval
 from infogain.evals.tasks.math500 import Math500
 from infogain.evals.tasks.mbpp import MBPP
 from infogain.evals.tasks.sudoku import Sudoku
+from infogain.evals.tasks.writing import Writing
 from infogain.evals.tasks.zoo import ZooTask
 from infogain.zoo.tasks import TASKS as ZOO
 
@@ -31,6 +32,7 @@ for _task in (
     MBPP(),
     Sudoku(),
     *map(Countdown, (3, 4, 5)),
+    Writing(),
     *map(ZooTask, ZOO.values()),
 ):
     register(_task)
