@@ -58,6 +58,7 @@ docs: $(READY) ## write what is made from other files: the paper map, pages of n
 	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py
 	$(BIN)/python tools/pictures.py
+	$(BIN)/python tools/antibodies.py
 
 format: $(READY) ## fix what can be fixed
 	$(BIN)/ruff check --fix .

@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 
 from infogain.errors import InputError, UnknownName
-from infogain.models.families.checkpoint import Checkpoint
+from infogain.models.families.checkpoint import FAMILIES, Checkpoint
 from infogain.models.families.family import Config
-from infogain.models.huggingface import load_masked_lm, load_masked_lm_tokenizer
+from infogain.models.huggingface import has_masked_lm_of, load_masked_lm, load_masked_lm_tokenizer
 from infogain.provenance import approximation
 from infogain.text.alphabet import FILE as ALPHABET_FILE
 from infogain.text.alphabet import Alphabet
@@ -149,8 +149,11 @@ def zoo_folder(name: str) -> Path:
 
 
 def is_masked_lm(config: Config) -> bool:
-    """Whether a config is of a masked LM, which runs through transformers."""
-    return any(name.endswith("ForMaskedLM") for name in config.get("architectures", []))
+    """Whether a config is of a masked LM, which runs through transformers: by its class, or else by its model_type."""
+    if any(name.endswith("ForMaskedLM") for name in config.get("architectures", [])):
+        return True
+    ours = {kind for family in FAMILIES for kind in family.model_types}  # told without transformers
+    return config.get("model_type", "") not in ours and has_masked_lm_of(config)
 
 
 def as_dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:

@@ -6,6 +6,7 @@ model near a full mask; samplers run on it all the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +17,14 @@ from torch import Tensor
 
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import InputError
+from infogain.models.families.family import Config
 from infogain.models.families.weights import indexed, some
 from infogain.models.full_canvas import FullCanvas
 
 # The files that transformers looks for, in its order.
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+# A folder with one of these says itself how its tokenizer works; a vocab.txt alone does not.
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 # A vocabulary is often rounded up. Ids without a token must be few, or a small share.
 SPARE_IDS = 512
 SPARE_SHARE = 0.1
@@ -50,6 +54,21 @@ def context_of(network: Any) -> int | None:
     tables = [part for name, part in network.named_modules() if name.endswith("position_embeddings")]
     first = [table.padding_idx + 1 for table in tables if getattr(table, "padding_idx", None) is not None]
     return positions - max(first, default=0)
+
+
+def has_masked_lm_of(config: Config) -> bool:
+    """Whether transformers lacks the class that a config names, but has a masked LM of its `model_type`.
+
+    A package may publish a BERT in a class of its own. Loading then checks that the folder has all of the masked LM's
+    weights; what else it holds, such as further heads, is left out.
+    """
+    try:
+        import transformers
+        from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as KNOWN
+    except ImportError:
+        return False
+    names = config.get("architectures", [])
+    return config.get("model_type", "") in KNOWN and bool(names) and not any(hasattr(transformers, n) for n in names)
 
 
 def network_of(folder: Path) -> Any:
@@ -99,7 +118,38 @@ def load_masked_lm_tokenizer(name: str) -> Any:
     with _explained(name):
         from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(name)
+        words = _bare_vocabulary(Path(name))
+        return _bert_tokenizer(words) if words else AutoTokenizer.from_pretrained(name)
+
+
+def _bare_vocabulary(folder: Path) -> list[str]:
+    """The tokens of a folder's vocab.txt in BERT's form; none where another file says how the tokenizer works."""
+    path = folder / "vocab.txt"
+    if not path.is_file() or any((folder / name).exists() for name in TOKENIZER_FILES):
+        return []
+    words = path.read_text(encoding="utf-8").splitlines()
+    return words if {"[UNK]", "[CLS]", "[SEP]", "[MASK]"} <= set(words) else []
+
+
+def _bert_tokenizer(words: list[str]) -> Any:
+    """The tokenizer that a vocabulary in BERT's form implies, where nothing but its tokens is known.
+
+    Text is put in lower case only if no token has a capital letter. Where every token is a single character, as for
+    proteins, every character of a text is a token, and texts come out without spaces.
+    """
+    import transformers
+    from tokenizers import Regex, decoders, pre_tokenizers
+
+    plain = [word for word in words if not re.fullmatch(r"\[.+\]", word)]
+    ids: Any = {word: i for i, word in enumerate(words)}
+    kind: Any = transformers.BertTokenizer
+    tokenizer = kind(vocab=ids, do_lower_case=all(word == word.lower() for word in plain))
+    if all(len(word) == 1 for word in plain):
+        backend = tokenizer.backend_tokenizer
+        each = pre_tokenizers.Split(Regex("."), "isolated")
+        backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), each])
+        backend.decoder = decoders.Fuse()
+    return tokenizer
 
 
 def special_ids(tokenizer: Any, size: int) -> tuple[int, ...]:

@@ -94,5 +94,5 @@ def find_family(config: Config) -> Family:
     classes = ", ".join(config.get("architectures", [])) or "none"
     raise InputError(
         f"{config.path} says model_type {kind!r}, architectures {classes}; supported are {supported}, "
-        "and any transformers class that ends in ForMaskedLM."
+        "and masked LMs that transformers knows by class (…ForMaskedLM) or model_type."
     )
