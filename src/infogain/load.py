@@ -45,7 +45,8 @@ def load(
 ) -> TextModel:
     """Load a checkpoint and its tokenizer: `model, tokenizer = infogain.load("GSAI-ML/LLaDA-8B-Instruct")`.
 
-    name      a local folder (no network is used), a hub id, or zoo:tiny-reason, which comes with the package
+    name      a local folder (no network is used), a hub id, or a model that comes with the package: zoo:tiny-reason,
+              zoo:tiny-tales, zoo:tiny-molecule
     dtype     "bfloat16", "float16", "float32" or a torch dtype; unset: what the file holds
     device    unset: the GPU where there is one
     cache     "dual" (the default), "prefix" or "none" (zoo models); block-causal models have an exact one of their own

@@ -46,6 +46,7 @@ ROOT = Path(__file__).parents[2]
 
 SHAPE = TrainingSettings(layers=1, width=16, heads=2, intermediate=16)
 CPU = torch.device("cpu")
+REASONING = [name for name, study in STUDIES.items() if study.model == "zoo:tiny-reason"]
 CELL = Cell("sudoku", recipe(METHODS["info-gain"], 2), 2, (0, 1))
 
 
@@ -72,7 +73,7 @@ def out(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", REASONING)
 def test_a_study_leaves_its_files(out: Path, folder: Path, name: str) -> None:
     record = json.loads((out / f"{name}.json").read_text())
     assert record["points"] == record["expected"] == len(record["rows"]) > 0
@@ -102,10 +103,28 @@ def test_the_report_holds_every_study_and_fetches_nothing(out: Path, folder: Pat
     page = (out / "report.html").read_text()
     assert "http" not in page.replace("http-equiv", "")
     assert "default-src 'none'" in page
-    assert page.count("<figure>") == len(STUDIES)
-    assert all(f'<h2 id="{name}">' in page for name in STUDIES)
+    assert page.count("<figure>") == len(REASONING)
+    assert all(f'<h2 id="{name}">' in page for name in REASONING)
     assert 'class="infogain-viewer"' in page
     assert f"Made with {folder}, family llada, cache none, " in page
+
+
+def test_a_study_of_tales_asks_a_model_that_tells_them(folder: Path, tmp_path: Path) -> None:
+    shape = replace(SHAPE, tasks="tale")
+    tales = tmp_path / "tales"
+    tales.mkdir()
+    save_model(tales, Trainer(shape, {}, CPU).averaged, shape.alphabet, columns=80)
+    asked = ["study", "writing", "--size", "small", "--out", str(tmp_path / "out"), "-m"]
+    done = CliRunner().invoke(main, [*asked, str(tales)])
+    assert done.exit_code == 0, done.output
+    record = json.loads((tmp_path / "out" / "writing.json").read_text())
+    assert {row["labels"]["sampler"] for row in record["rows"]} == {"entropy", "info-gain"}
+    assert all(0 < row["numbers"]["distinct_2"] <= 1 for row in record["rows"])
+    assert [table["title"] for table in record["tables"]] == ["Wins of info-gain, %", "Tales, K = 2"]
+    assert not (tmp_path / "out" / "duel.json").exists(), "its problem is none of this model's"
+    refused = CliRunner().invoke(main, [*asked, str(folder)])
+    assert isinstance(refused.exception, InputError)
+    assert "such as zoo:tiny-tales" in str(refused.exception)
 
 
 def test_a_second_run_decodes_nothing(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +343,7 @@ def test_the_results_page_is_what_the_numbers_say(out: Path, tmp_path: Path) -> 
     page = build(out)
     assert "## What reproduces" in page
     assert "Beside Tables 2 and 3, K = 2" in page
-    assert all(f'<a id="{name}"></a>' in page for name in STUDIES)
+    assert all(f'<a id="{name}"></a>' in page for name in REASONING)
     docs = Path(__file__).parents[2] / "docs"
     assert (docs / "results.md").read_text(encoding="utf-8") == build(docs / "results")
 

@@ -30,6 +30,7 @@ from infogain.studies.store import Store
 from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
 
+Group = tuple[Subject, list[Study]]  # a model, and the studies that are about it
 WORKER_BYTES = 200_000_000  # of a process that has imported torch
 
 
@@ -91,11 +92,10 @@ def study(
         return
     check_fits("--workers", workers, WORKER_BYTES, 2 * WORKER_BYTES)
     chosen = list(STUDIES.values()) if names == ("all",) else [load_study(name) for name in names]
-    store = Store(out)
-    subjects = {name: Subject(name, device, data) for name in by_model(chosen, model)}
-    if names == ("all",):
-        chosen = [each for each in chosen if each.suits(subjects[model or each.model])]
-    groups = [(subjects[name], group) for name, group in by_model(chosen, model).items()]
+    store, groups = Store(out), list[Group]()
+    for name, group in by_model(chosen, model).items():
+        subject = Subject(name, device, data)
+        groups.append((subject, [each for each in group if names != ("all",) or each.suits(subject)]))
     for subject, group in groups:
         check_suits(group, subject)
         check_data(data, [point for each in group for point in each.points_for(size, subject)])
@@ -103,15 +103,22 @@ def study(
             check_record(out / f"{each.name}.json", {"size": size, "model": subject.described}, overwrite)
     deadline = time.monotonic() if cached else None  # past: no cell is begun
     with resumable(lambda: f"{len(store.cells)} finished cells in {store.path}"):
-        for subject, group in groups:
-            with Workers(subject, workers, deadline) as processes:
-                for each in group:
-                    with watch(each.name, len(missing(each.points_for(size, subject), subject, store))) as report:
-                        rows = run_study(each, size, processes, store, report)
-                    tell(console, each, rows, save(each, rows, size, subject, out) if rows else [])
-            if trace_pair.suits(subject):
-                write_traces(subject, store, out)
+        for each_group in groups:
+            run_group(each_group, size, store, workers, deadline)
     console.print(f"report → {save_report(out)}", soft_wrap=True)
+
+
+def run_group(group: Group, size: str, store: Store, workers: int, deadline: float | None) -> None:
+    """Run the studies of one model, and write what each gives."""
+    subject, studies = group
+    out = store.path.parent
+    with Workers(subject, workers, deadline) as processes:
+        for each in studies:
+            with watch(each.name, len(missing(each.points_for(size, subject), subject, store))) as report:
+                rows = run_study(each, size, processes, store, report)
+            tell(Terminal(), each, rows, save(each, rows, size, subject, out) if rows else [])
+    if trace_pair.suits(subject):
+        write_traces(subject, store, out)
 
 
 def write_traces(subject: Subject, store: Store, out: Path) -> None:

@@ -20,6 +20,7 @@ FILE = "report.html"
 ORDER = (
     *(
         "frontier",
+        "writing",
         "oneway",
         "judgement",
         "samplers",

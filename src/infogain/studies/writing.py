@@ -19,7 +19,7 @@ from infogain.studies.cell import CellResult, Point, by, pick
 from infogain.studies.independent import gaps, interval, share_difference
 from infogain.studies.methods import PRESET, method_points, of_size
 
-RIVALS = ("ar", "confidence (top-1)", "entropy", "margin")
+BASELINES = ("ar", "confidence (top-1)", "entropy", "margin")
 OURS = ("info-gain", PRESET)
 TAUS = (0.5, 1.0, 1.5)
 TASK = "tale"
@@ -37,7 +37,7 @@ class WritingStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (2, 2), (10, 2), (500, 5))
         taus, ks = of_size(size, ((1.0,), (2,)), ((1.0,), (2,)), (TAUS, (2, 1)))
-        labels = of_size(size, ("entropy", "info-gain"), (*RIVALS, *OURS), (*RIVALS, *OURS))
+        labels = of_size(size, ("entropy", "info-gain"), (*BASELINES, *OURS), (*BASELINES, *OURS))
         return method_points(labels, [TASK], ks, taus, problems, seeds, keep=("repetition",))
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
@@ -61,12 +61,12 @@ class WritingStudy(Study):
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
         found = []
-        for rival in (*RIVALS, None):
-            pairs = comparisons(rows, "info-gain", (rival,) if rival else RIVALS)
+        for baseline in (*BASELINES, None):
+            pairs = comparisons(rows, "info-gain", (baseline,) if baseline else BASELINES)
             if pairs:
                 rate = win_rate(pairs)
-                who = rival or "all four, mean of all cells"
-                beside = f"; the paper has {PAPER} %" if rival is None else ""
+                who = baseline or "all four, mean of all cells"
+                beside = f"; the paper has {PAPER} %" if baseline is None else ""
                 claim = f"Info-Gain's tales win against {who}"
                 found.append(Check(claim, rate.above(0.5), f"{rate.show(scale=100)} %{beside}"))
         return found
@@ -74,22 +74,24 @@ class WritingStudy(Study):
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
         for ours in OURS:
-            if pairs := comparisons(rows, ours, RIVALS):
+            if pairs := comparisons(rows, ours, BASELINES):
                 rate = win_rate(pairs).show(scale=100)
-                said.append(f"{ours} wins {rate} % against {len(RIVALS)} baselines, mean of {len(pairs)} comparisons.")
+                said.append(
+                    f"{ours} wins {rate} % against {len(BASELINES)} baselines, mean of {len(pairs)} comparisons."
+                )
         return said
 
 
 Pair = tuple[CellResult, CellResult]
 
 
-def comparisons(rows: list[CellResult], ours: str, rivals: Sequence[str], **labels: object) -> list[Pair]:
-    """Cells of one sampler, each beside that of a rival at the same K and temperature."""
+def comparisons(rows: list[CellResult], ours: str, baselines: Sequence[str], **labels: object) -> list[Pair]:
+    """Cells of one sampler, each beside that of a baseline at the same K and temperature."""
     return [
         (one, other)
         for one in pick(rows, sampler=ours, **labels)
-        for rival in rivals
-        for other in pick(rows, sampler=rival, K=one["K"], τ_token=one["τ_token"])
+        for baseline in baselines
+        for other in pick(rows, sampler=baseline, K=one["K"], τ_token=one["τ_token"])
     ]
 
 
@@ -103,10 +105,14 @@ def wins_table(rows: list[CellResult], ours: str) -> Table:
     """The paper's Table 5: the win rates of one sampler against each baseline."""
     lines = []
     for tau, k in product(sorted(by(rows, "τ_token")), sorted(by(rows, "K"))):
-        rates = [win_rate(pairs) for rival in RIVALS if (pairs := comparisons(rows, ours, (rival,), τ_token=tau, K=k))]
+        rates = [
+            win_rate(pairs)
+            for baseline in BASELINES
+            if (pairs := comparisons(rows, ours, (baseline,), τ_token=tau, K=k))
+        ]
         lines.append([f"{tau:g}", str(k), *(rate.show(scale=100) for rate in rates)])
-    rivals = [rival for rival in RIVALS if pick(rows, sampler=rival)]
-    return Table(["τ_token", "K", *(f"against {rival}" for rival in rivals)], lines, 2, f"Wins of {ours}, %")
+    baselines = [baseline for baseline in BASELINES if pick(rows, sampler=baseline)]
+    return Table(["τ_token", "K", *(f"against {baseline}" for baseline in baselines)], lines, 2, f"Wins of {ours}, %")
 
 
 def texts_table(title: str, rows: list[CellResult]) -> Table:
