@@ -173,7 +173,19 @@ CASES: dict[str, Case] = {
     "inspect": lambda folder: called("inspect", strange_checkpoint(folder)),
     "demo": fake_duel,
 }
-SAY_NO_TEXT = {"view", "eval", "drift", "study", "reproduce", "bench", "samplers", "recipe", "frequencies"}
+SAY_NO_TEXT = {
+    "view",
+    "eval",
+    "drift",
+    "study",
+    "reproduce",
+    "bench",
+    "samplers",
+    "recipe",
+    "frequencies",
+    "judge",
+    "molecules",
+}
 
 
 def test_every_command_is_here() -> None:

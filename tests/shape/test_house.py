@@ -45,6 +45,7 @@ FILES_TWICE = {  # a command, a study or a task may be called as what it is abou
     "samplers.py",
     "sudoku.py",
     "threshold.py",
+    "writing.py",
 }
 LEANING: set[str] = set()  # docstrings that do not stand alone
 

@@ -132,9 +132,11 @@ def test_the_model_guide_runs() -> None:
 
 
 def test_the_zoo_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = python_blocks("docs/zoo.md")
-    exec(example, {})
+    reason, tale = python_blocks("docs/zoo.md")
+    exec(reason, {})
     assert capsys.readouterr().out.startswith("C")
+    exec(tale, {})
+    assert capsys.readouterr().out == tale.splitlines()[-1].removeprefix("# ") + "\n"
 
 
 def test_the_tree_names_every_module() -> None:

@@ -65,14 +65,15 @@ def run_cell(subject: Subject, cell: Cell) -> Plain:
 def decode_scores(subject: Subject, cell: Cell) -> Plain:
     """Right answers, H̃ and costs, and what an observer of the steps tells."""
     observer, scores = CellObserver(cell.recipe, cell.keep), CellScores(cell, judge(subject, cell))
-    texts = RepeatedTexts()
+    texts = RepeatedTexts() if "repetition" in cell.keep else None
     for rows in decoded(subject, cell, observer.observer):
         for line, text, entropy in rows.done:
             scores.check(line.number, line.turn, line.problem, text, entropy)
-            texts.add(line.number, line.problem, text)
+            if texts:
+                texts.add(line.number, line.problem, text)
         for name, values in rows.numbers.items():
             scores.add(name, values, [line.number for line, *_ in rows.done])
-    repeated = texts.numbers() if "repetition" in cell.keep else {}
+    repeated = texts.numbers() if texts else {}
     return {**scores.numbers(), **observer.read(), **repeated, **note(subject, cell)}
 
 

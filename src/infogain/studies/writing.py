@@ -112,7 +112,7 @@ def wins_table(rows: list[CellResult], ours: str) -> Table:
         ]
         lines.append([f"{tau:g}", str(k), *(rate.show(scale=100) for rate in rates)])
     baselines = [baseline for baseline in BASELINES if pick(rows, sampler=baseline)]
-    return Table(["τ_token", "K", *(f"against {baseline}" for baseline in baselines)], lines, 2, f"Wins of {ours}, %")
+    return Table(["τ_token", "K", *(f"wins: {baseline}" for baseline in baselines)], lines, 2, f"Wins of {ours}, %")
 
 
 def texts_table(title: str, rows: list[CellResult]) -> Table:
