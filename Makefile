@@ -29,7 +29,7 @@ test: $(READY) ## every check of the fast tier: lint, types, layers, tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/paper_map.py --check
 	$(BIN)/python tools/results.py --check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # Further tiers: each says what is absent where the machine cannot run it. `.ci/run` runs all it can.
 test-sandbox: $(READY) ## the sandbox under attack, in three set-ups of privileges (Linux)
@@ -51,7 +51,7 @@ test-gpu: $(READY) ## the laws on a CUDA device, in order and in a random one
 
 test-coverage: $(READY) ## the tests of the fast tier again, and the lines that none of them runs
 	@$(BIN)/python tools/tiers.py $@
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered
 
 docs: $(READY) ## write what is made from other files: the paper map, pages of numbers, the README's picture, the outline of commands
 	$(BIN)/python tools/paper_map.py

@@ -46,6 +46,7 @@ ROOT = Path(__file__).parents[2]
 
 SHAPE = TrainingSettings(layers=1, width=16, heads=2, intermediate=16)
 CPU = torch.device("cpu")
+pytestmark = pytest.mark.xdist_group("studies")  # one process: all studies are run once, for all tests here
 REASONING = [name for name, study in STUDIES.items() if study.model == "zoo:tiny-reason"]
 CELL = Cell("sudoku", recipe(METHODS["info-gain"], 2), 2, (0, 1))
 

@@ -55,8 +55,6 @@ EXPLAINED: dict[str, str] = {
     "different right %": "right answers of which each text counts once, in per cent of the draws of a batch or prompt",
     "wins": "tales that hold together beside ones of this baseline that do not, ties as halves, in per cent",
     "consistent %": "tales that hold together, in per cent",
-    "distinct-1": "different words of all words in a problem's texts, without what is given",
-    "distinct-2": "different pairs of neighbouring words of all pairs in a problem's texts",
     "on the frontier": "no other has more right answers and no fewer different ones, or the reverse; intervals aside",
     "what counts %": "right answers in per cent; on oneway different right answers; mean of tasks and K",
     "oneway (different)": "different right answers in per cent of the draws of a batch, mean of the batches",

@@ -8,6 +8,7 @@ than the other, above a half.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 from infogain.evals.intervals import Interval
@@ -23,6 +24,10 @@ BASELINES = ("ar", "confidence (top-1)", "entropy", "margin")
 OURS = ("info-gain", PRESET)
 TAUS = (0.5, 1.0, 1.5)
 TASK = "tale"
+EXPLAINED = {
+    "distinct-1": "different words in per cent of all words of a problem's texts, without what is given; mean",
+    "distinct-2": "different pairs of neighbouring words in per cent of all pairs of a problem's texts; mean",
+}
 PAPER = 62.8  # per cent: the paper's mean over all cells
 
 
@@ -117,17 +122,18 @@ def wins_table(rows: list[CellResult], ours: str) -> Table:
 
 def texts_table(title: str, rows: list[CellResult]) -> Table:
     """How often tales hold together, and how much five from one beginning repeat each other."""
-    return tabulate(
+    table = tabulate(
         title,
         rows,
         {
             "sampler": lambda row: str(row["sampler"]),
             "τ_token": lambda row: f"{row['τ_token']:g}",
             "consistent %": accuracy,
-            "distinct-1": lambda row: interval(row, "distinct_1").show(2),
-            "distinct-2": lambda row: interval(row, "distinct_2").show(2),
-            "self-BLEU": lambda row: interval(row, "self_bleu").show(2),
+            "distinct-1": lambda row: interval(row, "distinct_1").show(scale=100),
+            "distinct-2": lambda row: interval(row, "distinct_2").show(scale=100),
+            "self-BLEU": lambda row: interval(row, "self_bleu").show(scale=100),
             "H̃": lambda row: interval(row, "entropy").show(2),
         },
         text_columns=2,
     )
+    return replace(table, explained=EXPLAINED)

@@ -86,13 +86,14 @@ class Alphabet:
         return len(self.symbols)
 
     def encode(self, text: str) -> list[int]:
-        if strange := self.strange(text):
+        ids = [*map(self._id if self.words else self._ids.get, self._pieces.findall(text))]
+        if None in ids:
             what, shown = ("words", " ".join(self.symbols)) if self.words else ("characters", "".join(self.symbols))
             raise InputError(
-                f"this model knows the {what} {shown!r:.400} only; {text!r:.80} also has {strange}. "
+                f"this model knows the {what} {shown!r:.400} only; {text!r:.80} also has {self.strange(text)}. "
                 "Write without them, or use a checkpoint that knows ordinary text."
             )
-        return [i for piece in self._pieces.findall(text) if (i := self._id(piece)) is not None]
+        return ids  # type: ignore[return-value]  # none of them is None
 
     def strange(self, text: str) -> list[str]:
         """The pieces of a text that are no tokens."""

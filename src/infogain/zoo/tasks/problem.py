@@ -92,9 +92,10 @@ class Task(ABC):
 
     def check(self, problem: Problem, text: str) -> bool:
         """Nothing given was changed, no mask or strange character is left, and the answer is right."""
-        if self.alphabet.strange(text):
+        try:
+            canvas, written = map(self.alphabet.encode, (problem.canvas, text))
+        except InputError:  # a token that its texts cannot have
             return False
-        canvas, written = map(self.alphabet.encode, (problem.canvas, text))
         return fits(canvas, written, self.alphabet.mask_id) and self.right(problem, text)
 
     def sample(self, rng: Random, split: str, posed: bool = True) -> Problem:
