@@ -110,6 +110,14 @@ def test_the_readme_says_what_the_task_that_decides_has() -> None:
     assert 4 < spots["best-of-8"].token_forwards / spots[PRESET].token_forwards < 5, "for four times the columns"
 
 
+def test_the_readme_has_the_tales_that_were_told() -> None:
+    told = {row["sampler"]: row["accuracy"] for row in EVIDENCE.rows("writing", K=2, τ_token=1.0)}
+    ours, paper = (percent(told.pop(name)) for name in (PRESET, "info-gain"))
+    assert len(told) == 4
+    said = f"{ours} % of its tales hold together, {paper} % with the paper's setting, {percent(max(told.values()))} %"
+    assert said in README
+
+
 def test_the_guide_has_what_was_measured() -> None:
     spots = {spot.sampler: spot for spot in mean_spots(EVIDENCE.rows("frontier", K=1))}
     ours, look, drawn, best = (spots[name] for name in (PRESET, "lookum", "confidence (drawn)", "best-of-8"))
