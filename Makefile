@@ -29,7 +29,7 @@ test: $(READY) ## every check of the fast tier: lint, types, layers, tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/paper_map.py --check
 	$(BIN)/python tools/results.py --check
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
 
 # Further tiers: each says what is absent where the machine cannot run it. `.ci/run` runs all it can.
 test-sandbox: $(READY) ## the sandbox under attack, in three set-ups of privileges (Linux)
@@ -49,7 +49,7 @@ test-gpu: $(READY) ## the laws on a CUDA device, in order and in a random one
 	$(BIN)/python -m pytest -o addopts="$(TIER)" tests/gpu
 	$(BIN)/python -m pytest -o addopts="$(TIER)" --shuffle $$$$ tests/gpu
 
-test-coverage: $(READY) ## the tests of the fast tier again, and the lines that none of them runs
+test-coverage: $(READY) ## all tests of the fast tier and the slow ones it leaves out, and the lines that none of them runs
 	@$(BIN)/python tools/tiers.py $@
 	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered
 

@@ -99,6 +99,7 @@ for end in (closed, full, broken):
 PRINTING = ("samplers", "recipe", "--help", "--version")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
 def test_an_output_that_takes_nothing_ends_a_command_quietly() -> None:
     nowhere = "error: the standard output must be open; it is closed. Send it to a file, or to /dev/null.\n"

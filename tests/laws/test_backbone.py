@@ -327,6 +327,7 @@ def test_with_one_layer_nothing_goes_stale(sampler: Sampler, family: str, cache:
         assert one.token_forwards.sum() < two.token_forwards.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refresh", [2, 9])
 @pytest.mark.parametrize(("family", "cache"), FROZEN)
 @pytest.mark.parametrize("sampler", ALL[::4], ids=label)

@@ -100,6 +100,7 @@ def distance_from_the_joint(sampler: Sampler, block: int | None = None) -> float
 ONE_IN_TEN_THOUSAND = 61.7  # χ² of 26 degrees of freedom
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [None, 2])
 @pytest.mark.parametrize("sampler", BLIND, ids=lambda sampler: sampler.name)
 def test_fixed_numbers_sample_the_joint_where_positions_do_not_look_at_them(sampler: Sampler, block: int) -> None:
@@ -157,6 +158,7 @@ def first_choices(tau: float, draws: int, model: Any = MODEL) -> tuple[Counter[i
     return Counter(columns[first.kept].tolist()), scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [0.2, 1.0, 1e9])
 def test_a_candidate_is_selected_by_the_softmax_of_its_score(tau: float) -> None:
     """A candidate that was proposed many times counts once; at a high temperature all are equally likely."""

@@ -39,6 +39,7 @@ def test_a_beam_of_one_is_info_gain(options: dict[str, Any]) -> None:
     assert_same(make("info-gain-beam", width=1, **options), make("info-gain", **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", BASES, ids=repr)
 def test_best_of_one_is_the_base(base: Sampler) -> None:
     assert_same(make("best-of-n", n=1, base=base), base)

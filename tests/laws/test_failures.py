@@ -77,6 +77,7 @@ def healthy(name: str, sampler: Sampler, ill: tuple[int, ...], row: int) -> Resu
     return alone(EXACT[name], lane_of(sampler, ill), row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", WHENS)
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=label)
 @pytest.mark.parametrize("name", EXACT)
@@ -199,6 +200,7 @@ def one_of_four(recipe: Recipe, row: int) -> Result:
     return alone(JOINT, Lane(FOUR, recipe), row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "base"),
     [(wrong, base) for wrong in WRONGS for base in BASES if wrong != "uneven" or base.traits.candidates > 1],

@@ -52,6 +52,7 @@ def starts(family: str) -> list[int]:
     return [0, 4, 8, 0] if SPECS[family].block else [3, 2, 6, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "cache"), CASES)
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.name)
 def test_recorded_forwards_decode_as_plain_ones(family: str, cache: str | None, sampler: Sampler) -> None:
@@ -74,6 +75,7 @@ def test_every_call_of_a_decode_has_the_logits_of_the_plain_path(family: str, ca
     assert closest(one, two) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.name)
 @pytest.mark.parametrize(("family", "cache"), FROZEN)
 def test_rows_go_on_in_the_buffers_as_they_do_outside(family: str, cache: str, sampler: Sampler) -> None:

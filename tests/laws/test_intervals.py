@@ -45,6 +45,7 @@ def wald(shares: Tensor) -> tuple[Tensor, Tensor]:
     return shares.mean(-1) - half, shares.mean(-1) + half
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problems", PROBLEMS)
 def test_shares_of_problems_with_several_texts_are_covered(problems: int) -> None:
     generator = torch.Generator().manual_seed(problems)

@@ -163,6 +163,7 @@ BLIND = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", BLIND, ids=lambda sampler: sampler.name)
 @pytest.mark.parametrize("block", [None, 2])
 def test_chain_rule(sampler: Sampler, block: int | None) -> None:

@@ -43,6 +43,7 @@ def test_a_snapshot_shows_what_the_steps_have_told(sampler: Sampler) -> None:
                 story.follow(event.record())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ALL[::3], ids=label)
 def test_looking_changes_nothing_and_reads_back_once(sampler: Sampler, monkeypatch: pytest.MonkeyPatch) -> None:
     lanes = [Lane(CANVAS, Recipe(sampler, block=block, seed=2), max_in_flight=3) for block in (2, 4)]

@@ -110,6 +110,7 @@ def test_text_that_the_tokenizer_does_not_know_is_named(tmp_path: Path) -> None:
         infogain.generate(model, ["the cat", "the dog"], length=2)
 
 
+@pytest.mark.slow
 def test_the_command_line_says_so_in_one_line(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "infogain", "infill", "the dog [MASK].", "-m", str(bert(tmp_path)), "--device", "cpu"]
     done = subprocess.run(run, capture_output=True, text=True, check=True)

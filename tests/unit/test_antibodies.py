@@ -106,6 +106,7 @@ def test_a_pseudo_log_likelihood_masks_each_residue_alone(model: TextModel) -> N
     assert antibody.pseudo_log_likelihood(model, row, [3, 5]) == pytest.approx(float(sum(found)) / 2, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_measurement_goes_from_chains_to_a_page(
     model: TextModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
