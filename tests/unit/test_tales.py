@@ -43,6 +43,8 @@ BROKEN = [  # a tale, what is changed, what it is changed to, and what the check
     (WISHED, "So he went to the mill. ", "", "3: there: nobody has gone anywhere"),
     (WISHED, " She gave it to him.", "", "5: Otto does not have the kite"),
     (WISHED, "At last he had it, and he was happy.", "But he never got the kite.", "6: Otto had the kite"),
+    (WISHED, "So he went", "so he went", "3: no sentence of this world: so he went to the mill."),
+    (WISHED, "to the mill. ", "to the mill.. ", "4: no sentence of this world: ."),
     (WISHED, "By the lake lived a fox named Otto. ", "", "1: an opening comes first, and once"),
     (WISHED, " At last he had it, and he was happy.", "", "5: an ending comes last, and once"),
 ]

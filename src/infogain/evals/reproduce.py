@@ -89,6 +89,15 @@ def record(
     table: PaperTable, cells: Sequence[PlannedCell], unsupported: dict[str, str], beside: str | None, runs: Path
 ) -> Plain:
     """All numbers of the table beside the paper's, as the JSON file holds them."""
+    return {
+        **heading(table, cells, beside),
+        "columns": [_column(column, cells, unsupported) for column in table.columns],
+        "rows": [_row(table, row, [c for c in cells if c.row is row], beside, runs) for row in table.rows],
+    }
+
+
+def heading(table: PaperTable, cells: Sequence[PlannedCell], beside: str | None) -> Plain:
+    """What a record of any table begins with: which table, of which model, beside whose numbers, how much of it."""
     about = cells[0].plan.about
     return {
         "table": table.name,
@@ -98,8 +107,6 @@ def record(
         "provenance": about["provenance"],
         "beside": table.models[beside].name if beside else None,
         "extent": {name: about["protocol"].get(name) for name in ("seeds", "limit")},
-        "columns": [_column(column, cells, unsupported) for column in table.columns],
-        "rows": [_row(table, row, [c for c in cells if c.row is row], beside, runs) for row in table.rows],
     }
 
 

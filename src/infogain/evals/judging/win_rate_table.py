@@ -14,7 +14,7 @@ from infogain.evals.judging.judge_client import JudgeModel
 from infogain.evals.judging.judge_report import judge_entry, rates_entry
 from infogain.evals.judging.sides import pair_up, side_of_run
 from infogain.evals.judging.win_rate import win_rates
-from infogain.evals.reproduce import PlannedCell
+from infogain.evals.reproduce import PlannedCell, heading
 from infogain.evals.run_lines import Key
 from infogain.evals.runs import Run
 from infogain.options import Plain
@@ -89,13 +89,7 @@ def record(
     """All numbers of the table beside the paper's; without a judge, and what it said, the paper's alone."""
     about, found = cells[0].plan.about, contests(cells, runs)
     return {
-        "table": table.name,
-        "title": table.title,
-        "about": table.about,
-        "model": about["model"],
-        "provenance": about["provenance"],
-        "beside": table.models[beside].name if beside else None,
-        "extent": {name: about["protocol"].get(name) for name in ("seeds", "limit")},
+        **heading(table, cells, beside),
         "remarks": cells[0].plan.task.remarks(cells[0].plan.protocol, about["data"]["items"]),
         "judge": judge_entry(judged[0]) if judged else None,
         "columns": list(dict.fromkeys(contest.row.sampler for contest in found)),

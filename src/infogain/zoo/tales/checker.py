@@ -19,7 +19,7 @@ def faults(tale: str) -> list[str]:
 
     A tale is read up to its first broken sentence: what follows would only repeat the fault.
     """
-    sentences = re.findall(r"[^.]+\.|[^.]+$", tale.strip())
+    sentences = re.findall(r"[^.]*\.|[^.]+$", tale.strip())
     world = World()
     mentions = Mentions(world)
     for number, text in enumerate(sentences, 1):

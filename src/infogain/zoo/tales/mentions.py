@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
-from infogain.zoo.tales.words import PLACES, QUALITIES, is_she
+from infogain.zoo.tales.words import PLACES, is_she
 from infogain.zoo.tales.world import Broken, Thing, World, need
 
 WISHES = ("wish", "meet_wish")  # events that speak of a thing that need not be there
@@ -70,14 +69,10 @@ def read_place(text: str) -> str:
     return place
 
 
-def is_new(text: str) -> bool:
-    """Whether a thing is mentioned as `a red kite`."""
-    return re.match(rf"(a|an) ({'|'.join(QUALITIES)}) ", text) is not None
-
-
 def check_article(text: str, thing: Thing, event: str) -> None:
     """`the kite` is one that is there; `a kite` one that is not, or that someone wishes for."""
+    new = not text.startswith("the ")
     if event in WISHES:
-        need(is_new(text), f"a wish is for something: {text}")
-    elif thing.real == is_new(text):
+        need(new, f"a wish is for something: {text}")
+    elif thing.real == new:
         raise Broken(f"{text}: the {thing.noun} is {'there already' if thing.real else 'not there yet'}")

@@ -176,7 +176,9 @@ PATTERNS = {
 
 
 def read_sentence(text: str) -> Sentence | None:
-    """What a sentence says; None where it is none of this world."""
+    """What a sentence says; None where it is none of this world. It begins with a capital letter."""
+    if not text[:1].isupper():
+        return None
     if text.split(" ", 1)[0] not in NAMES:
         text = text[0].lower() + text[1:]
     for (event, wording), (pattern, names) in PATTERNS.items():

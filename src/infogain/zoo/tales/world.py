@@ -12,13 +12,6 @@ class Broken(Exception):
 
 
 @dataclass
-class Person:
-    name: str
-    kind: str
-    place: str
-
-
-@dataclass
 class Thing:
     noun: str
     quality: str
@@ -34,7 +27,7 @@ class Thing:
 
 @dataclass
 class World:
-    people: dict[str, Person] = field(default_factory=dict)
+    people: dict[str, str] = field(default_factory=dict)  # where each of them is
     things: dict[str, Thing] = field(default_factory=dict)
     goal: tuple[str, str] | None = None  # who wants which thing: the first wish of the tale
     gone: bool = False  # whether someone has set out, so that `there` is a place
@@ -42,7 +35,7 @@ class World:
     def introduce(self, name: str, kind: str, place: str) -> None:
         need(name not in self.people, f"{name} is known already")
         need(name in names_for(kind), f"no {kind} is named {name}")
-        self.people[name] = Person(name, kind, place)
+        self.people[name] = place
 
     def open(self, k: tuple[str, str], at: str) -> None:
         self.introduce(*k, at)
@@ -61,15 +54,14 @@ class World:
         self.goal = self.goal or (a, t.noun)
 
     def go(self, a: str, to: str) -> None:
-        person = self.people[a]
-        need(person.place != to, f"{a} is in that place already")
-        person.place, self.gone = to, True
+        need(self.people[a] != to, f"{a} is in that place already")
+        self.people[a], self.gone = to, True
 
     def find_there(self, a: str, x: Thing) -> None:
-        self.find(a, x, self.people[a].place)
+        self.find(a, x, self.people[a])
 
     def find(self, a: str, x: Thing, at: str) -> None:
-        self.people[a].place = at
+        self.people[a] = at
         if x.real:
             need(x.holder is None and x.place == at, f"the {x.noun} does not lie there")
             x.go_to(a)
@@ -77,7 +69,7 @@ class World:
             self._make(x, a)
 
     def meet_there(self, a: str, k: tuple[str, str]) -> None:
-        self.introduce(*k, self.people[a].place)
+        self.introduce(*k, self.people[a])
 
     def meet_there_with(self, a: str, k: tuple[str, str], x: Thing) -> None:
         self.meet_there(a, k)
@@ -111,7 +103,7 @@ class World:
 
     def bring(self, k: tuple[str, str], a: str, t: Thing, at: str) -> None:
         need(t.holder is None and t.place == at, f"the {t.noun} does not lie there")
-        self.introduce(*k, self.people[a].place)
+        self.introduce(*k, self.people[a])
         t.go_to(a)
 
     def happy(self, a: str, t: Thing) -> None:
@@ -141,7 +133,7 @@ class World:
 
     def _together(self, one: str, other: str) -> None:
         need(one != other, f"{one} is one and the same")
-        need(self.people[one].place == self.people[other].place, f"{one} and {other} are not in one place")
+        need(self.people[one] == self.people[other], f"{one} and {other} are not in one place")
 
 
 def need(holds: bool, otherwise: str) -> None:
