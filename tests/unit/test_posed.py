@@ -287,7 +287,7 @@ def test_left_to_right_is_held_against_each_greedy_order() -> None:
 
 
 def heated(label: str, pos: float, token: float, accuracy: float, entropy: float) -> CellResult:
-    cell = temperature_cell(label, 1, token, pos, 100, 1)
+    cell = temperature_cell("countdown", label, 1, token, pos, 100, 1)
     row = judged_row("ar", accuracy, entropy, 1.0)
     return CellResult({"sampler": label, "τ_pos": pos, "τ_token": token}, cell, {**row.numbers, "hits": hits(accuracy)})
 

@@ -7,21 +7,24 @@ from infogain.studies.abstract_study import Study
 from infogain.studies.beam import BeamStudy
 from infogain.studies.candidates import CandidatesStudy
 from infogain.studies.correlation import CorrelationStudy
-from infogain.studies.draws import DrawsStudy
+from infogain.studies.draws import DrawsStudy, WritingDrawsStudy
 from infogain.studies.frontier import FrontierStudy
 from infogain.studies.gain import GainStudy
 from infogain.studies.judgement import JudgementStudy
+from infogain.studies.lowstep import LowStepStudy
 from infogain.studies.memory import MemoryStudy
 from infogain.studies.oneway import OneWayStudy
 from infogain.studies.overhead import OverheadStudy
 from infogain.studies.preset import PresetStudy
 from infogain.studies.samplers import SamplersStudy
 from infogain.studies.subject import Subject
-from infogain.studies.temperature import TemperatureStudy
+from infogain.studies.temperature import TemperatureStudy, WritingTemperatureStudy
 from infogain.studies.threshold import ThresholdStudy
 from infogain.studies.trajectories import TrajectoriesStudy
 from infogain.studies.utility import UtilityStudy
+from infogain.studies.variety import VarietyStudy
 from infogain.studies.writing import WritingStudy
+from infogain.studies.written import MOLECULES, TALES
 
 # In the order in which a limited time is best spent.
 STUDIES: dict[str, Study] = {
@@ -43,7 +46,16 @@ STUDIES: dict[str, Study] = {
         ThresholdStudy(),
         OverheadStudy(),
         MemoryStudy(),
-        WritingStudy(),
+        WritingStudy("writing", TALES),
+        VarietyStudy("variety", TALES),
+        LowStepStudy("lowstep", TALES),
+        WritingTemperatureStudy("temperature-tales", TALES),
+        WritingDrawsStudy("draws-tales", TALES),
+        WritingStudy("writing-molecules", MOLECULES),
+        VarietyStudy("variety-molecules", MOLECULES),
+        LowStepStudy("lowstep-molecules", MOLECULES),
+        WritingTemperatureStudy("temperature-molecules", MOLECULES),
+        WritingDrawsStudy("draws-molecules", MOLECULES),
     )
 }
 

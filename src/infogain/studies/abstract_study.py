@@ -31,11 +31,11 @@ class Check(NamedTuple):
 class Study(ABC):
     """A question that is answered by decoding cells."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
+    name: str
+    title: str
     source: ClassVar[str]  # where in the paper
     claim: ClassVar[str]  # what the paper shows there
-    model: ClassVar[str] = "zoo:tiny-reason"  # that knows its tasks; unset, it is asked
+    model: str = "zoo:tiny-reason"  # that knows its tasks; unset, it is asked
     figure_size: ClassVar[tuple[float, float]] = (9.0, 4.2)  # inches
 
     @abstractmethod

@@ -28,9 +28,8 @@ class Cell:
     problems: int
     seeds: tuple[int, ...] = (0,)
     split: str = "test"
-    keep: tuple[
-        str, ...
-    ] = ()  # what to watch besides: "path" of H̃, "scores" (J of what was kept), "repetition" of texts
+    # what to watch besides: "path" of H̃, "scores" (J of what was kept), "repetition" of texts, "chemistry" of molecules
+    keep: tuple[str, ...] = ()
     # or "diversity": each problem `draws` times from the first seed, see diversity.py, "trace": every step of the last
     # problem, "proposition": E[J] counted out, "bench": timed on a shape
     kind: str = "decode"

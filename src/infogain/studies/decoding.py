@@ -5,9 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,12 +19,12 @@ from infogain.options import Plain
 from infogain.samplers import Sampler
 from infogain.studies.cell import BENCHMARKS, Cell
 from infogain.studies.cell_observer import CellObserver
-from infogain.studies.cell_scores import COSTS, CellScores, Judge, judge_canvas, judge_chat, judge_question
-from infogain.studies.diversity import DiversityScores
+from infogain.studies.cell_scores import COSTS
+from infogain.studies.decoded import CellRow, Decoded
 from infogain.studies.extras import order_numbers
 from infogain.studies.posed import CANVASES, parts_of, pose
 from infogain.studies.proposition import proposition
-from infogain.studies.repeated import RepeatedTexts
+from infogain.studies.scored import scored
 from infogain.studies.speed import bench
 from infogain.studies.subject import Subject
 from infogain.text.prompts import Job, completions
@@ -34,15 +32,6 @@ from infogain.zoo.tasks import Problem, load_task
 
 BUDGET = {"cuda": 200_000, "cpu": 20_000}  # columns in one forward, candidates counted
 CHAT_LENGTH, CHAT_BATCH = 256, 16  # of a checkpoint that is asked in chat
-
-
-class CellRow(NamedTuple):
-    """A row to decode: a problem from a seed."""
-
-    number: int  # of the problem
-    turn: int  # of the seed
-    problem: Problem
-    seed: int  # of the row
 
 
 def run_cell(subject: Subject, cell: Cell) -> Plain:
@@ -63,49 +52,20 @@ def run_cell(subject: Subject, cell: Cell) -> Plain:
 
 
 def decode_scores(subject: Subject, cell: Cell) -> Plain:
-    """Right answers, H̃ and costs, and what an observer of the steps tells."""
-    observer, scores = CellObserver(cell.recipe, cell.keep), CellScores(cell, judge(subject, cell))
-    texts = RepeatedTexts() if "repetition" in cell.keep else None
-    for rows in decoded(subject, cell, observer.observer):
-        for line, text, entropy in rows.done:
-            scores.check(line.number, line.turn, line.problem, text, entropy)
-            if texts:
-                texts.add(line.number, line.problem, text)
-        for name, values in rows.numbers.items():
-            scores.add(name, values, [line.number for line, *_ in rows.done])
-    repeated = texts.numbers() if texts else {}
-    return {**scores.numbers(), **observer.read(), **repeated, **note(subject, cell)}
+    """The scores of a cell's rows, and what an observer of the steps tells."""
+    observer = CellObserver(cell.recipe, cell.keep)
+    scores = scored(subject, cell, decoded(subject, cell, observer.observer))
+    return {**scores, **observer.read(), **note(subject, cell)}
 
 
 def diversity_scores(subject: Subject, cell: Cell) -> Plain:
-    """Right answers, how many of them are different, and costs, where each problem is decoded many times."""
-    answer_in = str if subject.is_zoo else load_task(cell.task).answer_in  # replies differ in their words, too
-    scores = DiversityScores(cell, judge(subject, cell), answer_in)
-    for rows in decoded(subject, cell):
-        for line, text, entropy in rows.done:
-            scores.check(line.number, line.problem, text, entropy)
-        for name, values in rows.numbers.items():
-            scores.add(name, values)
-    return {**scores.numbers(), **note(subject, cell)}
-
-
-def judge(subject: Subject, cell: Cell) -> Judge:
-    if cell.task in BENCHMARKS:
-        return judge_question(subject.benchmark(cell.task))
-    return judge_canvas(cell.task) if subject.is_zoo else judge_chat(cell.task)
+    return {**scored(subject, cell, decoded(subject, cell)), **note(subject, cell)}
 
 
 def note(subject: Subject, cell: Cell) -> Plain:
     if subject.is_zoo:
         return {}
     return {"note": "a canvas behind the question" if cell.task in CANVASES else "asked in chat, answered freely"}
-
-
-class Decoded(NamedTuple):
-    """Rows that were decoded together: of each its text and H̃, and numbers by name."""
-
-    done: list[tuple[CellRow, str, float]]
-    numbers: dict[str, Tensor]
 
 
 def decoded(subject: Subject, cell: Cell, observe: Observer | None = None) -> Iterator[Decoded]:
@@ -150,7 +110,7 @@ def replies(subject: Subject, cell: Cell, observe: Observer | None) -> Iterator[
     else:
         every, task = lines(cell), load_task(cell.task)
         job = completions(model, [task.chat(line.problem) for line in every], CHAT_LENGTH)
-    recipe = settle(replace(cell.recipe, block=None), model)  # that of canvases is no matter for texts
+    recipe = settle(cell.recipe, model)
     seeds = [line.seed for line in every]
     for at, reply in decode_job(model, job, recipe, stops, seeds, CHAT_BATCH, observe):
         yield decoded_row(every[at], reply.text, reply)

@@ -21,11 +21,11 @@ from infogain.recipe import Recipe
 from infogain.studies.cell import Cell, CellResult
 from infogain.studies.cell_scores import Judge
 from infogain.studies.methods import of_size
-from infogain.zoo.tasks import TASKS, Problem
+from infogain.zoo.tasks import ALL_TASKS, TASKS, Problem
 
 T = TypeVar("T")
 MANY = [name for name, task in TASKS.items() if task.many]  # tasks whose problems have more than one right answer
-ALONE = [name for name, task in TASKS.items() if task.unconditional]  # those with a single canvas
+ALONE = [name for name, task in ALL_TASKS.items() if task.unconditional]  # those with a single canvas
 # Seeds of a task with a single canvas: all that tells what a setting was chosen by from what it is tested on.
 DRAWN_FROM = {"validation": (0,), "test": (1,)}
 
@@ -48,13 +48,16 @@ class DiversityScores:
         self.cell, self.judge, self.answer_in = cell, judge, answer_in
         self.right = [0] * cell.problems
         self.texts: list[set[str]] = [set() for _ in range(cell.problems)]  # the different right answers of each group
+        self.all_texts: list[set[str]] = [set() for _ in range(cell.problems)]  # the different answers, right or wrong
         self.entropy = [0.0] * cell.problems
         self.rows: dict[str, list[float]] = defaultdict(list)
 
     def check(self, group: int, posed: Problem, text: str, entropy: float) -> None:
+        answer = self.answer_in(text)
+        self.all_texts[group].add(answer)
         if self.judge(posed, text)[0]:
             self.right[group] += 1
-            self.texts[group].add(self.answer_in(text))
+            self.texts[group].add(answer)
         self.entropy[group] += entropy
 
     def add(self, name: str, values: Tensor) -> None:
@@ -65,6 +68,7 @@ class DiversityScores:
         right = self._right()
         distinct = mean_interval([count / draws for count in different]).as_share()
         entropy = mean_interval([total / draws for total in self.entropy])
+        any_text = mean_interval([len(texts) / draws for texts in self.all_texts]).as_share()
         return {
             "right_by_group": self.right,
             "distinct_by_group": different,
@@ -72,6 +76,8 @@ class DiversityScores:
             "accuracy_95": right.plain(),
             "distinct": distinct.value,
             "distinct_95": distinct.plain(),
+            "different": any_text.value,
+            "different_95": any_text.plain(),
             "entropy": entropy.value,
             "entropy_95": entropy.plain(),
             **{name: mean(values) for name, values in self.rows.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 from infogain.options import Plain
@@ -10,10 +11,11 @@ from infogain.report.plots import Figure, figure_legend, nth, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Columns, Study, tabulate
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
-from infogain.studies.diversity import MANY, diversity_cell
+from infogain.studies.diversity import diversity_cell
 from infogain.studies.frontier import MEASURED, mean_of
 from infogain.studies.methods import DEAR, METHODS, SEEDS, VARIANTS, of_size, recipe
-from infogain.zoo.tasks import TASKS
+from infogain.studies.written import Written, WrittenStudy
+from infogain.zoo.tasks import TASKS, load_task
 
 NAMES = ("accuracy", "distinct")
 BASES = ("info-gain", "lookum")
@@ -32,6 +34,7 @@ class DrawsStudy(Study):
     source = "beyond the paper (draws, tau_select)"
     claim = "In the paper every candidate draws its own tokens, and the best one is taken."
     figure_size = (13.0, 7.6)
+    ks: Sequence[int] = (1, 2)  # tokens a step, in the full size
 
     def points(self, size: str) -> list[Point]:
         settings = of_size(
@@ -40,15 +43,17 @@ class DrawsStudy(Study):
             list(product(BASES[:1], DRAWS, TAU_SELECT[:1])),
             list(product(BASES, DRAWS, TAU_SELECT)),
         )
-        tasks = of_size(size, ["sudoku"], ["oneway"], [name for name in TASKS if name not in DEAR])
         return [
             Point({"task": task, "K": k, "sampler": base, "draws": draws, "τ_select": tau}, cell)
-            for k in of_size(size, (2,), (1,), (1, 2))
-            for task in tasks
+            for k in of_size(size, (2,), (1,), self.ks)
+            for task in self.tasks(size)
             for base, draws, tau in settings
-            if task in MANY or base == BASES[0]  # where there is one right answer, one sampler will do
+            if load_task(task).many or base == BASES[0]  # where there is one right answer, one sampler will do
             for cell in [setting_cell(task, base, {"draws": draws, "tau_select": tau}, k, size)]
         ]
+
+    def tasks(self, size: str) -> list[str]:
+        return of_size(size, ["sudoku"], ["oneway"], [name for name in TASKS if name not in DEAR])
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         several = [row for row in rows if "distinct" in row.numbers]
@@ -87,10 +92,24 @@ class DrawsStudy(Study):
         return said
 
 
+class WritingDrawsStudy(WrittenStudy, DrawsStudy):
+    """The same of texts; with one token a step nearly all are good."""
+
+    figure_size = (13.0, 4.2)
+    ks = (2,)
+
+    def __init__(self, name: str, written: Written) -> None:
+        super().__init__(name, written)
+        self.title = f"{DrawsStudy.title}: {written.texts}"
+
+    def tasks(self, size: str) -> list[str]:  # noqa: ARG002  # all sizes have the one
+        return [self.written.task]
+
+
 def setting_cell(task: str, base: str, options: Plain, k: int, size: str) -> Cell:
     """A sampler with these options: its diversity where problems have several right answers, else its accuracy."""
     asked = recipe({**METHODS, **VARIANTS}[base] | options, k)
-    if task in MANY:
+    if load_task(task).many:
         return diversity_cell(task, asked, size)
     problems, seeds = of_size(size, (2, 1), (25, 1), (500, 5))
     return Cell(task, asked, problems, SEEDS[:seeds])

@@ -51,6 +51,7 @@ VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α, whose random 
     "info-gain (surprisal, α 0)": {"name": "info-gain", "cost_of": "surprisal", "gain_power": 0.0},
     PRESET: {"name": PRESET},
 }
+DRAWN_POSITIONS: dict[str, Plain] = {"lookum (τ_pos .4)": {"name": "lookum", "tau_pos": 0.4}}  # for molecules
 GREEDY = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin", "klass", "pc")  # Table 6, column 4
 # With τ_token = 0 the drawn token is the likeliest, so these are one sampler.
 TWINS = {
@@ -78,7 +79,7 @@ def method_recipe(label: str, task: str, k: int, tau: float = TAU) -> Recipe:
 
 def method_table(label: str, task: str) -> Plain:
     """A named method as a table, with the options that its authors have for a task."""
-    table = {**METHODS, **VARIANTS}[label]
+    table = {**METHODS, **VARIANTS, **DRAWN_POSITIONS}[label]
     return {**table, "lam": PC_LAMBDA.get(task, 0.25)} if label == "pc" else table
 
 

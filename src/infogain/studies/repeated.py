@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 
 from infogain.evals.intervals import mean_interval
 from infogain.evals.repetition import Words, distinct, self_bleu, words_of
 from infogain.options import Plain
-from infogain.text.alphabet import EOS
-from infogain.zoo.tasks import Problem
+from infogain.studies.cell import BENCHMARKS
+from infogain.text.alphabet import EOS, MASK
+from infogain.zoo.tasks import Problem, load_task
 
 ORDERS = (1, 2, 3)  # n of distinct-n
+
+
+def splitter(task: str) -> Callable[[str], Words]:
+    """Splits a text before its end into words, or into tokens where a task's texts have no words."""
+    if task in BENCHMARKS or load_task(task).alphabet.words:
+        return lambda text: words_of(text.rstrip(EOS))
+    return lambda text: load_task(task).alphabet.pieces(text.partition(EOS)[0])
 
 
 class RepeatedTexts:
     """What was written for each problem. What is given of a canvas all its texts share, so it is left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: str) -> None:
+        self.words = splitter(task)
         self.groups: dict[int, list[Words]] = defaultdict(list)
 
     def add(self, number: int, problem: Problem, text: str) -> None:
-        written = text.removeprefix(problem.prompt.rstrip()).rstrip(EOS)
-        self.groups[number].append(words_of(written))
+        written = text.removeprefix(problem.prompt.rstrip()) if MASK in problem.canvas else text
+        self.groups[number].append(self.words(written))
 
     def numbers(self) -> Plain:
         """Distinct-n and self-BLEU of a problem's texts, means over the problems with intervals."""

@@ -33,6 +33,8 @@ ORDER = (
         "utility",
     ),
     *("threshold", "candidates", "gain", "memory", "overhead"),
+    *("variety", "lowstep", "temperature-tales", "draws-tales"),
+    *("writing-molecules", "variety-molecules", "lowstep-molecules", "temperature-molecules", "draws-molecules"),
 )
 VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}
 

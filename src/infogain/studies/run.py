@@ -13,14 +13,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from infogain.algorithm.schedule import TokensPerStep
-from infogain.options import Plain
+from infogain.algorithm.schedule import Steps, TokensPerStep
+from infogain.options import MOST, Plain
 from infogain.studies import STUDIES, Study, by_model, check_suits, load_study
 from infogain.studies.benchmark import check_data
 from infogain.studies.cell import BENCHMARKS, Cell
 from infogain.studies.decoding import BUDGET, candidates
 from infogain.studies.methods import SIZES
 from infogain.studies.run_cells import Workers, do, missing, run_study
+from infogain.studies.scored import WAITING
 from infogain.studies.store import Store
 from infogain.studies.study_files import expected
 from infogain.studies.subject import Subject
@@ -37,6 +38,9 @@ MASKS = {  # to write, about
     "countdown4": 32,
     "arithmetic": 64,
     "tale": 67,
+    "molecule": 56,
+    "scaffold": 25,
+    "stories": 80,
 }
 STEP = 8e-3  # seconds of the host for a step, and
 CANDIDATE = 3e-6  # for each candidate in it
@@ -88,9 +92,11 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def say(cell: Cell, numbers: Plain) -> None:
     recipe = cell.recipe.plain()
-    words = f"{cell.kind} {cell.task} {cell.split} {recipe['sampler']['name']} K={recipe['schedule']['k']}"
+    often = " ".join(f"{name}={value}" for name, value in recipe["schedule"].items() if name in ("k", "count"))
+    words = f"{cell.kind} {cell.task} {cell.split} {recipe['sampler']['name']} {often}"
     rows = cell.problems * len(cell.seeds) * cell.draws
     result = f"right {numbers['accuracy']:.1%}  H̃ {numbers['entropy']:.2f}  " if "accuracy" in numbers else ""
+    result = "not judged yet: its judge is not installed here  " if WAITING in numbers else result
     print(f"{words:<52} {rows:5} rows  {result}{numbers['seconds']:.1f} s", flush=True)
 
 
@@ -102,7 +108,7 @@ def seconds(cell: Cell) -> float:
         return 1.0
     schedule = cell.recipe.schedule
     k = schedule.k if isinstance(schedule, TokensPerStep) else 1
-    steps = math.ceil(MASKS[cell.task] / k)
+    steps = min(math.ceil(MASKS[cell.task] / k), schedule.count if isinstance(schedule, Steps) else MOST)
     rows = cell.problems * len(cell.seeds) * cell.draws * candidates(cell.recipe.sampler)
     columns = rows * load_task(cell.task).width
     batches = math.ceil(columns / BUDGET["cuda"])

@@ -17,6 +17,7 @@ from infogain.studies.abstract_study import Study
 from infogain.studies.cell import Cell, CellResult, Point
 from infogain.studies.decoding import run_cell
 from infogain.studies.independent import with_intervals
+from infogain.studies.scored import WAITING, judge_waiting
 from infogain.studies.store import Store
 from infogain.studies.subject import Subject
 
@@ -32,12 +33,12 @@ def missing(points: Sequence[Point], subject: Subject, store: Store) -> Todo:
 
 
 def finished(points: Sequence[Point], subject: Subject, store: Store) -> list[CellResult]:
-    """The points of a study whose cells are decoded, with their numbers."""
+    """The points of a study whose cells are decoded and judged, with their numbers."""
     keyed = [(point, point.cell.key(subject.fingerprint)) for point in points]
     return [
         CellResult(point.labels, point.cell, with_intervals(point.cell, store.numbers(key)))
         for point, key in keyed
-        if key in store
+        if key in store and WAITING not in store.numbers(key)
     ]
 
 
@@ -46,10 +47,11 @@ def run_study(study: Study, size: str, workers: Workers, store: Store, report: R
     points, rows = study.points_for(size, workers.subject), list[CellResult]()
     while len(rows) < len(points):
         do(missing(points, workers.subject, store), workers, store, report)
+        judge_waiting(points, workers.subject, store)
         rows = finished(points, workers.subject, store)
         if len(rows) == len(points):
             points = points + study.follow(size, rows)
-        else:  # the time is up
+        else:  # the time is up, or texts wait for their judge
             break
     return rows
 

@@ -60,7 +60,7 @@ class SamplersStudy(Study):
                     place, means = zip(*there, strict=True)
                     x, error = [100 * found.value for found in means], error_bars(means)
                     face = colour if tau else "white"
-                    label = f"τ_token = {tau:g}" if tau else f"τ_token = 0 (without {', '.join(ALONE)})"
+                    label = f"τ_token = {tau:g}" if tau else f"τ_token = 0 (without {', '.join({*ALONE} & {*TASKS})})"
                     axes.errorbar(x, place, xerr=error, fmt=mark, color=colour, mfc=face, ms=6, capsize=2, label=label)
             tidy(axes, xlabel="what counts, %, mean of the tasks (95 % interval)", title=f"K = {k}")
             axes.set_yticks(range(len(labels)), labels)

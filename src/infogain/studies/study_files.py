@@ -19,7 +19,7 @@ from infogain.studies.subject import Subject
 FORMATS = ("png", "svg")
 SIGNED = ("model", "cache", "dtype", "device", "infogain")  # first columns of a CSV: what made the row
 # No columns of a CSV.
-LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance")
+LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance", "examples")
 
 
 def save(study: Study, rows: list[CellResult], size: str, subject: Subject, folder: Path) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from infogain.evals.intervals import Interval, apart
@@ -14,12 +14,16 @@ from infogain.studies.abstract_study import Check, Study, accuracy, all_above_ze
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
 from infogain.studies.independent import interval, paired, saved_entropy
 from infogain.studies.methods import METHODS, SEEDS, method_table, of_size, recipe, seeds_for
+from infogain.studies.written import Written, WrittenStudy
 
 LABELS = ("uniform", "confidence (top-1)", "entropy", "margin", "klass", "pc", "lookum", "info-gain")  # as in Table 6
 GAIN = "info-gain"
 TAU_POS = (0.0, 0.1, 0.4, 0.7, 1.0)
 TAU_TOKEN = (0.0, 0.4, 0.7, 1.0)
+WRITING_POS, WRITING_TOKEN = (0.0, 0.4, 1.0), (0.0, 0.7, 1.4)  # where the study is of texts
 TASK, K = "countdown", 1
+WRITING_K = 2  # with one token a step nearly all texts are good
+AXES = ("sampler", "τ_pos", "τ_token")  # labels of a row
 PANELS = 4  # of the figure, in a line
 
 
@@ -44,6 +48,7 @@ class TemperatureStudy(Study):
     """Fig. 5, and the column of Table 6 that the paper fills with words: H̃ over τ_pos and τ_token."""
 
     name = "temperature"
+    task = TASK
     title = "Sensitivity to temperature"
     source = "Fig. 5, Table 6"
     claim = (
@@ -55,21 +60,23 @@ class TemperatureStudy(Study):
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (1, 1), (4, 1), (500, 5))
         labels = of_size(size, ("entropy", GAIN), ("entropy", GAIN), LABELS)
-        positions, tokens, k = of_size(
-            size, ((0.0, 1.0), (0.7,), 8), ((0.0, 0.4, 1.0), (0.0, 0.7), 2), (TAU_POS, TAU_TOKEN, K)
-        )
+        positions, tokens, k = of_size(size, ((0.0, 1.0), (0.7,), 8), ((0.0, 0.4, 1.0), (0.0, 0.7), 2), self.grid())
         return [
             Point({"sampler": label, "τ_pos": pos, "τ_token": token}, cell)
             for pos in positions
             for token in tokens
             for label in labels
-            for cell in [temperature_cell(label, k, token, pos, problems, seeds)]
+            for cell in [temperature_cell(self.task, label, k, token, pos, problems, seeds)]
         ]
+
+    def grid(self) -> tuple[Sequence[float], Sequence[float], int]:
+        """Temperatures of positions and tokens, and tokens a step, in the full size."""
+        return TAU_POS, TAU_TOKEN, K
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         return [
             measured_table(rows),
-            listing(f"{rows[0].cell.problems if rows else 0} problems of {TASK}", rows, ["H̃", "accuracy %"]),
+            listing(f"{rows[0].cell.problems} problems of {rows[0].cell.task}", rows, ["H̃", "accuracy %"], AXES),
         ]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
@@ -121,11 +128,23 @@ class TemperatureStudy(Study):
         return said
 
 
-def temperature_cell(label: str, k: int, token: float, pos: float, problems: int, seeds: int) -> Cell:
+class WritingTemperatureStudy(WrittenStudy, TemperatureStudy):
+    """The same of texts."""
+
+    def __init__(self, name: str, written: Written) -> None:
+        super().__init__(name, written)
+        self.task = written.task
+        self.title = f"Sensitivity to temperature: {written.texts}"
+
+    def grid(self) -> tuple[Sequence[float], Sequence[float], int]:
+        return WRITING_POS, WRITING_TOKEN, WRITING_K
+
+
+def temperature_cell(task: str, label: str, k: int, token: float, pos: float, problems: int, seeds: int) -> Cell:
     """A sampler at a setting; one that draws positions whatever the temperature has no τ_pos, so its cells coincide."""
     own = pos if "tau_pos" in fields(SAMPLERS[METHODS[label]["name"]]) else None
-    asked = recipe(method_table(label, TASK), k, token, own)
-    return Cell(TASK, asked, problems, seeds_for(asked, SEEDS[:seeds]))
+    asked = recipe(method_table(label, task), k, token, own)
+    return Cell(task, asked, problems, seeds_for(asked, SEEDS[:seeds]))
 
 
 def grid(rows: list[CellResult]) -> tuple[list[float], list[float]]:

@@ -1,8 +1,8 @@
-"""Tales told by Info-Gain and by the paper's baselines, at three temperatures: the shape of the paper's Table 5.
+"""Texts written by Info-Gain and by the paper's baselines, at three temperatures: the shape of the paper's Table 5.
 
-The paper lets a language model judge. Here a tale holds together or it does not, and one that does beats one that does
-not; else it is a tie. So of two samplers that tell the same problems, one wins in half of what it is right more often
-than the other, above a half.
+The paper lets a language model judge. Here a tale holds together or it does not, a molecule is valid or it is not, and
+a text that is good beats one that is not; else it is a tie. So of two samplers that write for the same problems, one
+wins in half of what it is right more often than the other, above a half.
 """
 
 from __future__ import annotations
@@ -15,44 +15,45 @@ from infogain.evals.intervals import Interval
 from infogain.evals.means import mean
 from infogain.report.plots import Figure, figure_legend, line, tidy
 from infogain.report.tables import Table
-from infogain.studies.abstract_study import Check, Study, accuracy, tabulate
+from infogain.studies.abstract_study import Check, accuracy, tabulate
 from infogain.studies.cell import CellResult, Point, by, pick
 from infogain.studies.independent import gaps, interval, share_difference
 from infogain.studies.methods import PRESET, method_points, of_size
+from infogain.studies.written import WrittenStudy, written_in
 
 BASELINES = ("ar", "confidence (top-1)", "entropy", "margin")
+BEYOND = ("confidence (drawn)", "lookum")  # not in the paper's table
 OURS = ("info-gain", PRESET)
 TAUS = (0.5, 1.0, 1.5)
-TASK = "tale"
 EXPLAINED = {
-    "distinct-1": "different words in per cent of all words of a problem's texts, without what is given; mean",
+    "distinct-1": "different words in per cent of all words of a problem's texts, without what is given; mean. A "
+    "token of a molecule is a word",
     "distinct-2": "different pairs of neighbouring words in per cent of all pairs of a problem's texts; mean",
 }
 PAPER = 62.8  # per cent: the paper's mean over all cells
 
 
-class WritingStudy(Study):
-    name = "writing"
-    title = "Tales, and who tells them better"
+class WritingStudy(WrittenStudy):
+    title = "Texts, and who writes them better"
     source = "the shape of Table 5"
     claim = "Info-Gain wins against AR, Confidence, Entropy and Margin at every τ_token and K, in the mean 62.8 %."
-    model = "zoo:tiny-tales"
     figure_size = (11.0, 4.4)
 
     def points(self, size: str) -> list[Point]:
         problems, seeds = of_size(size, (2, 2), (10, 2), (500, 5))
         taus, ks = of_size(size, ((1.0,), (2,)), ((1.0,), (2,)), (TAUS, (2, 1)))
-        labels = of_size(size, ("entropy", "info-gain"), (*BASELINES, *OURS), (*BASELINES, *OURS))
-        return method_points(labels, [TASK], ks, taus, problems, seeds, keep=("repetition",))
+        every = (*BASELINES, *BEYOND, *OURS)
+        labels = of_size(size, ("entropy", "info-gain"), every, every)
+        return method_points(labels, [self.written.task], ks, taus, problems, seeds, keep=("repetition",))
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         return [
             *(wins_table(rows, ours) for ours in OURS if pick(rows, sampler=ours)),
-            *(texts_table(f"Tales, K = {k}", own) for k, own in sorted(by(rows, "K").items())),
+            *(texts_table(k, own) for k, own in sorted(by(rows, "K").items())),
         ]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        by_k = sorted(by(rows, "K").items())
+        by_k, written = sorted(by(rows, "K").items()), written_in(rows)
         for axes, (k, own) in zip(figure.subplots(1, len(by_k), sharey=True, squeeze=False)[0], by_k, strict=True):
             for label, of_one in by(own, "sampler").items():
                 hotter = sorted(of_one, key=lambda row: row["τ_token"])
@@ -60,8 +61,8 @@ class WritingStudy(Study):
                 axes.plot(x, y, marker="o", **line(label))
                 for row, *place in zip(hotter, x, y, strict=True):
                     axes.annotate(f" {row['τ_token']:g}", place, fontsize=7)
-            tidy(axes, xlabel="distinct-2 of five tales from one beginning (numbers: τ_token)", title=f"K = {k}")
-        figure.axes[0].set_ylabel("tales that hold together, %")
+            tidy(axes, xlabel=f"distinct-2 of five {written.texts} (numbers: τ_token)", title=f"K = {k}")
+        figure.axes[0].set_ylabel(f"{written.texts} that {written.right}, %")
         figure_legend(figure, figure.axes[0], 6)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
@@ -72,7 +73,7 @@ class WritingStudy(Study):
                 rate = win_rate(pairs)
                 who = baseline or "all four, mean of all cells"
                 beside = f"; the paper has {PAPER} %" if baseline is None else ""
-                claim = f"Info-Gain's tales win against {who}"
+                claim = f"Info-Gain's {written_in(rows).texts} win against {who}"
                 found.append(Check(claim, rate.above(0.5), f"{rate.show(scale=100)} %{beside}"))
         return found
 
@@ -120,15 +121,16 @@ def wins_table(rows: list[CellResult], ours: str) -> Table:
     return Table(["τ_token", "K", *(f"wins: {baseline}" for baseline in baselines)], lines, 2, f"Wins of {ours}, %")
 
 
-def texts_table(title: str, rows: list[CellResult]) -> Table:
-    """How often tales hold together, and how much five from one beginning repeat each other."""
+def texts_table(k: int, rows: list[CellResult]) -> Table:
+    """How often texts are good, and how much those of one problem repeat each other."""
+    written = written_in(rows)
     table = tabulate(
-        title,
+        f"{written.texts.capitalize()}, K = {k}",
         rows,
         {
             "sampler": lambda row: str(row["sampler"]),
             "τ_token": lambda row: f"{row['τ_token']:g}",
-            "consistent %": accuracy,
+            written.share: accuracy,
             "distinct-1": lambda row: interval(row, "distinct_1").show(scale=100),
             "distinct-2": lambda row: interval(row, "distinct_2").show(scale=100),
             "self-BLEU": lambda row: interval(row, "self_bleu").show(scale=100),

@@ -47,6 +47,10 @@ class Molecule(FileTask):
     def right(self, problem: Problem, text: str) -> bool:
         return chemistry.canonical(molecule_of(text)) is not None
 
+    def form(self, answer: str) -> str:
+        smiles = molecule_of(answer)
+        return chemistry.canonical(smiles) or smiles
+
     def chat(self, problem: Problem) -> str:
         return "Write one drug-like molecule as SMILES. Answer with the SMILES only."
 

@@ -74,6 +74,10 @@ class Task(ABC):
         """The answer that a free reply holds, in one form, to tell different ones apart."""
         return reply.strip()
 
+    def form(self, answer: str) -> str:
+        """An answer in the one form in which all that mean the same are equal."""
+        return answer
+
     def pose(self, problem: Problem, rng: Random) -> Problem:
         """A problem as it is asked: as it was drawn, or with more columns given. Training takes it as it was drawn."""
         return problem

@@ -1,0 +1,173 @@
+"""The smallest number of steps in which a sampler writes texts most of which are good: the paper's Table 7.
+
+It is found by halving the gap between a number of steps that is too small and one that is enough. That takes for
+granted that more steps do no harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from infogain.algorithm.schedule import Steps
+from infogain.report.numbers import NONE
+from infogain.report.plots import Figure, figure_legend, line, tidy
+from infogain.report.tables import Table
+from infogain.studies.abstract_study import Check, accuracy, tabulate
+from infogain.studies.cell import Cell, CellResult, Point, by, pick
+from infogain.studies.independent import interval
+from infogain.studies.methods import PRESET, SEEDS, method_table, of_size, recipe
+from infogain.studies.written import WrittenStudy, written_in
+
+TAU = 0.4  # of tokens, and of positions where a sampler looks ahead
+PAPER = {"entropy": 13, "confidence (top-1)": 12, "margin": 12, "info-gain": 8}  # Table 7, of 80 tokens
+LOOKING_AHEAD = ("lookum", "info-gain")
+LABELS = (*PAPER, "confidence (drawn)", "lookum", PRESET)
+HALF = 0.5
+
+
+class Collapse(NamedTuple):
+    """The smallest number of steps whose texts are good in more than half of all cases.
+
+    low, high  it lies between the smallest number of steps that may be enough and the smallest that certainly is, by
+               the intervals of what was decoded
+    """
+
+    steps: int
+    low: int
+    high: int | None
+
+    def show(self) -> str:
+        return f"{self.steps} [{self.low}, {NONE if self.high is None else self.high}]"
+
+
+class LowStepStudy(WrittenStudy):
+    title = "How few steps will do"
+    source = "App. E, Table 7"
+    claim = (
+        "The smallest number of steps for 80 tokens at which fewer than half of the texts are broken is 13 for "
+        "Entropy, 12 for Confidence and Margin, 8 for Info-Gain."
+    )
+    figure_size = (9.0, 4.8)
+
+    def points(self, size: str) -> list[Point]:
+        problems, seeds = of_size(size, (2, 1), (10, 1), (500, 5))
+        labels = of_size(size, ("entropy", "info-gain"), tuple(PAPER), LABELS)
+        return [
+            Point({"sampler": label, "steps": steps}, self.cell(label, steps, problems, SEEDS[:seeds]))
+            for steps in of_size(size, (4,), (16, 32), (8, 16, 32, 64))
+            for label in labels
+        ]
+
+    def cell(self, label: str, steps: int, problems: int, seeds: tuple[int, ...]) -> Cell:
+        """A sampler with so many steps for the whole text, all of which is one block."""
+        task = self.written.task
+        asked = recipe(method_table(label, task), 1, TAU, TAU if label in LOOKING_AHEAD else None)
+        return Cell(task, replace(asked, schedule=Steps(steps), block=0), problems, seeds)
+
+    def follow(self, size: str, rows: list[CellResult]) -> list[Point]:
+        """The middle of each gap that is left, in the full size."""
+        return [midway(own) for own in by(rows, "sampler").values() if size == "full" and gap(own)]
+
+    def tables(self, rows: list[CellResult]) -> list[Table]:
+        written = written_in(rows)
+        every = tabulate(
+            f"{written.texts.capitalize()} that {written.right}",
+            sorted(rows, key=lambda row: (row["sampler"], row["steps"])),
+            {
+                "sampler": lambda row: str(row["sampler"]),
+                "steps": lambda row: str(row["steps"]),
+                written.share: accuracy,
+                "H̃": lambda row: interval(row, "entropy").show(2),
+            },
+        )
+        return [collapse_table(rows), every]
+
+    def draw(self, figure: Figure, rows: list[CellResult]) -> None:
+        axes, written = figure.subplots(), written_in(rows)
+        for label, own in by(rows, "sampler").items():
+            found = sorted(own, key=lambda row: row["steps"])
+            axes.plot(
+                [row["steps"] for row in found], [100 * row["accuracy"] for row in found], marker="o", **line(label)
+            )
+        axes.axhline(100 * HALF, color="#555555", linewidth=0.8)
+        tidy(axes, xlabel="steps for the whole text", ylabel=f"{written.texts} that {written.right}, %")
+        figure_legend(figure, axes, 4)
+
+    def checks(self, rows: list[CellResult]) -> list[Check]:
+        found = collapses(rows)
+        if "info-gain" not in found or found["info-gain"] is None:
+            return []
+        own = found["info-gain"]
+        return [
+            Check(
+                f"Info-Gain needs fewer steps than {label}", sooner(own, other), f"{own.show()} against {said(other)}"
+            )
+            for label, other in found.items()
+            if label in PAPER and label != "info-gain"
+        ]
+
+    def summary(self, rows: list[CellResult]) -> list[str]:
+        written = written_in(rows)
+        return [
+            f"{label}: more than half of the {written.texts} {written.right} from {said(found)} steps on."
+            for label, found in collapses(rows).items()
+        ]
+
+
+def said(found: Collapse | None) -> str:
+    return found.show() if found else "no number of these"
+
+
+def sooner(one: Collapse, other: Collapse | None) -> bool | None:
+    """Whether one needs fewer steps; open where the ranges overlap."""
+    if other is None:
+        return True
+    if one.high is not None and one.high < other.low:
+        return True
+    return False if other.high is not None and other.high < one.low else None
+
+
+def enough(row: CellResult) -> bool:
+    return float(row["accuracy"]) > HALF
+
+
+def gap(own: list[CellResult]) -> tuple[int, int] | None:
+    """Steps that are too few and steps that are enough, nearest to each other; None where nothing lies between."""
+    good = min((row["steps"] for row in own if enough(row)), default=None)
+    if good is None:
+        return None
+    bad = max((row["steps"] for row in own if not enough(row) and row["steps"] < good), default=0)
+    return (bad, good) if good - bad > 1 else None
+
+
+def midway(own: list[CellResult]) -> Point:
+    """A cell of the same sampler, halfway through its gap."""
+    between = gap(own)
+    assert between
+    steps, like = sum(between) // 2, own[0]
+    cell = replace(like.cell, recipe=replace(like.cell.recipe, schedule=Steps(steps)))
+    return Point({**like.labels, "steps": steps}, cell)
+
+
+def collapses(rows: list[CellResult]) -> dict[str, Collapse | None]:
+    """What each sampler needs; None where no number of steps that was tried is enough."""
+    return {label: collapse(own) for label, own in by(rows, "sampler").items()}
+
+
+def collapse(own: list[CellResult]) -> Collapse | None:
+    good = [row["steps"] for row in own if enough(row)]
+    may = [row["steps"] for row in own if interval(row, "accuracy").above(HALF) is not False]
+    surely = [row["steps"] for row in own if interval(row, "accuracy").above(HALF)]
+    return Collapse(min(good), min(may), min(surely, default=None)) if good else None
+
+
+def collapse_table(rows: list[CellResult]) -> Table:
+    """Table 7: ours beside the paper's."""
+    lines = []
+    for label, found in collapses(rows).items():
+        own = pick(rows, sampler=label)
+        most = max(own, key=lambda row: row["steps"])
+        lines.append([label, said(found), str(PAPER.get(label, NONE)), f"{accuracy(most)} at {most['steps']}"])
+    title = f"The smallest number of steps at which more than half of the {written_in(rows).texts} are good"
+    return Table(["sampler", "steps", "paper: steps", "good with the most steps, %"], lines, 1, title)
