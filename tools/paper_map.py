@@ -54,7 +54,7 @@ ITEMS: dict[str, tuple[str, str]] = {
     "Table 4": ("images", "later: images"),
     "Table 5": ("creative writing", ""),
     "Table 6": ("unified view of samplers", ""),
-    "Table 7": ("collapse steps", "later: studies"),
+    "Table 7": ("collapse steps", ""),
     "Table 8": ("memory scaling", ""),
     "Fig. 1": ("case study 1", ""),
     "Fig. 2": ("workflow", ""),

@@ -11,7 +11,7 @@ from infogain.evals.evaluate import pose
 from infogain.evals.identity import hash_of
 from infogain.evals.task import Item
 from infogain.evals.tasks import load_task
-from infogain.studies.cell import BENCHMARKS, Point
+from infogain.studies.cell import FROM_DATA, Point
 from infogain.text.prompts import Job
 from infogain.text.text_model import TextModel
 from infogain.zoo.tasks import Problem
@@ -20,7 +20,7 @@ from infogain.zoo.tasks import Problem
 class Benchmark:
     """A benchmark as its evaluation asks it: a problem's canvas is the question, its solution the right answer.
 
-    data  a folder or file that has it; unset: the hub
+    data  a folder or file that has it; unset: the hub, or what comes with the package
     """
 
     def __init__(self, name: str, data: Path | None) -> None:
@@ -53,8 +53,8 @@ def _item(problem: Problem) -> Item:
 
 def check_data(data: Path | None, points: Sequence[Point]) -> None:
     """Refuse a benchmark's folder or file that none of these cells reads."""
-    if data is not None and not any(point.cell.task in BENCHMARKS for point in points):
+    if data is not None and not any(point.cell.task in FROM_DATA for point in points):
         raise InputError(
-            f"--data is for cells on {', '.join(BENCHMARKS)}: study utility has some for a checkpoint outside the zoo. "
+            f"--data is for cells on {', '.join(FROM_DATA)}: study utility has some for a checkpoint outside the zoo. "
             "None is asked for. Drop it."
         )

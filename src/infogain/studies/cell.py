@@ -15,7 +15,8 @@ from infogain.zoo.tasks import Problem, load_task
 
 VERSION = 2  # of what a cell means; a change makes all that is cached stale
 MOST_SEEDS = 9  # right answers per problem are kept as one digit
-BENCHMARKS = ("gsm8k",)  # tasks whose problems are read from a benchmark's own file, for checkpoints outside the zoo
+BENCHMARKS = ("gsm8k", "stories")  # tasks that checkpoints outside the zoo are asked as `infogain eval` asks them
+FROM_DATA = ("gsm8k",)  # those that --data is for; the prompts of stories come with the package
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
 from infogain.load import as_device, find_checkpoint, load
 from infogain.options import Plain
 from infogain.studies.benchmark import Benchmark
+from infogain.studies.cell import FROM_DATA
 from infogain.text.alphabet import FILE as ALPHABET_FILE
 from infogain.text.alphabet import Alphabet
 from infogain.text.text_model import TextModel
@@ -47,7 +48,7 @@ class Subject:
     def benchmark(self, name: str) -> Benchmark:
         """A benchmark that this model is asked; its items are read once."""
         if name not in self._benchmarks:
-            self._benchmarks[name] = Benchmark(name, self.data)
+            self._benchmarks[name] = Benchmark(name, self.data if name in FROM_DATA else None)
         return self._benchmarks[name]
 
     @cached_property

@@ -10,6 +10,7 @@ from infogain.evals.tasks.gsm8k import GSM8K
 from infogain.evals.tasks.humaneval import HumanEval
 from infogain.evals.tasks.math500 import Math500
 from infogain.evals.tasks.mbpp import MBPP
+from infogain.evals.tasks.stories import Stories
 from infogain.evals.tasks.sudoku import Sudoku
 from infogain.evals.tasks.writing import Writing
 from infogain.evals.tasks.zoo import ZooTask
@@ -33,6 +34,7 @@ for _task in (
     Sudoku(),
     *map(Countdown, (3, 4, 5)),
     Writing(),
+    Stories(),
     *map(ZooTask, ZOO.values()),
 ):
     register(_task)
