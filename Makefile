@@ -53,7 +53,7 @@ test-coverage: $(READY) ## all tests of the fast tier and the slow ones it leave
 	@$(BIN)/python tools/tiers.py $@
 	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered
 
-docs: $(READY) ## write what is made from other files: the paper map, pages of numbers, the README's picture, the outline of commands
+docs: $(READY) ## write what is made from other files: the paper map, pages of numbers, pictures, the outline of commands
 	$(BIN)/python tools/paper_map.py
 	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py

@@ -17,6 +17,7 @@ from infogain.loop.trace import Trace
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.resolve import Given, as_recipe
+from infogain.text.alphabet import Alphabet
 from infogain.text.prompts import Job, Prompt, as_prompts, completions, infills
 from infogain.text.text_model import TextModel
 from infogain.text.tokenizer import Tokenizer
@@ -80,12 +81,13 @@ def generate(
     trace        keep every candidate of every step
 
     Options go over those of the sampler or recipe, as in `decode`: n, tau_token and so on, k, or steps and shape,
-    block, order, eos_ids, seed. A block that is left open is 16 columns wide, or as wide as the model's own.
+    block, order, eos_ids, seed. A block that is left open is 16 columns wide, or as wide as the model's own; where a
+    model of the zoo is given empty prompts (`""`), it is the whole canvas.
 
     A prompt's text depends on its own seed and not on its batch (in half precision: up to rounding).
     """
     job = completions(model, as_prompts(prompts), length, chat, system)
-    settings = _settings(model, as_recipe(recipe, options, generate), options, stop_at_eos)
+    settings = _settings(model, as_recipe(recipe, options, generate), options, stop_at_eos, starts_empty(model, job))
     return collect(decode_job(model, job, settings, stop, seeds, batch_size, observe, trace))
 
 
@@ -111,7 +113,7 @@ def stream(
     in flight.
     """
     job = completions(model, as_prompts(prompts), length, chat, system)
-    settings = _settings(model, as_recipe(recipe, options, stream), options, stop_at_eos)
+    settings = _settings(model, as_recipe(recipe, options, stream), options, stop_at_eos, starts_empty(model, job))
     return decode_job(model, job, settings, stop, seeds, batch_size, observe, trace)
 
 
@@ -176,12 +178,12 @@ def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
     return [texts[i] for i in sorted(texts)]
 
 
-def _settings(model: TextModel, recipe: Recipe, options: Plain, stop_at_eos: bool) -> Recipe:
+def _settings(model: TextModel, recipe: Recipe, options: Plain, stop_at_eos: bool, whole: bool = False) -> Recipe:
     if not stop_at_eos and options.get("eos_ids"):
         raise InputError(
             "eos_ids says which tokens end a text; here none does (stop_at_eos=False, or infill). Drop it."
         )
-    return settle(recipe, model, stop_at_eos)
+    return settle(recipe, model, stop_at_eos, whole)
 
 
 def settle(recipe: Recipe, model: TextModel, stop_at_eos: bool = True, whole: bool = False) -> Recipe:
@@ -195,6 +197,16 @@ def settle(recipe: Recipe, model: TextModel, stop_at_eos: bool = True, whole: bo
     if recipe.block is None or block == 0:
         block = model.denoiser.attention_block or block
     return replace(recipe, block=block, eos_ids=ends if stop_at_eos else ())
+
+
+def starts_empty(model: TextModel, job: Job) -> bool:
+    """Whether a model of the zoo writes from nothing: its canvas is then one block, unless the recipe says otherwise.
+
+    Models of the zoo were trained on whole canvases. Blocks of 16 would have the first columns of a text written before
+    anything behind them is known.
+    """
+    mask_id = model.denoiser.mask_id
+    return isinstance(model.tokenizer, Alphabet) and all(set(row) == {mask_id} for row in job.rows)
 
 
 def as_stops(stop: str | Sequence[str]) -> list[str]:

@@ -29,6 +29,7 @@ DTYPES = {
 }
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 ZOO = "zoo:"
+WEIGHTS = Path(__file__).parent / "zoo" / "weights"  # of models that come with the package
 SMALL_FILES = ["*.json", "*.txt", "*.jinja"]
 FILES = [*SMALL_FILES, "*.safetensors"]  # of a checkpoint; its remote code is not needed
 
@@ -123,8 +124,8 @@ def find_checkpoint(name: str | Path, revision: str | None = None, files: list[s
         raise InputError(f"a path must lead to the folder of a checkpoint; there is no such folder: {str(name)!r}.")
     if not HUB_ID.fullmatch(str(name)):
         raise InputError(
-            f"a model is a folder that exists, a hub id such as GSAI-ML/LLaDA-8B-Instruct, or zoo:tiny-reason; "
-            f"{str(name)!r} is none of them."
+            "a model is a folder that exists, a hub id such as GSAI-ML/LLaDA-8B-Instruct, or one that comes with the "
+            f"package ({', '.join(shipped_models())}); {str(name)!r} is none of them."
         )
     try:
         from huggingface_hub import snapshot_download
@@ -142,11 +143,15 @@ def find_checkpoint(name: str | Path, revision: str | None = None, files: list[s
 
 def zoo_folder(name: str) -> Path:
     """The folder of a model that comes with the package."""
-    home = Path(__file__).parent / "zoo" / "weights"
-    known = sorted(path.name for path in home.iterdir())
+    known = [model.removeprefix(ZOO) for model in shipped_models()]
     if name not in known:
         raise UnknownName("zoo model", name, known)
-    return home / name
+    return WEIGHTS / name
+
+
+def shipped_models() -> list[str]:
+    """The names of all models that come with the package."""
+    return sorted(f"{ZOO}{path.name}" for path in WEIGHTS.iterdir())
 
 
 def is_masked_lm(config: Config) -> bool:

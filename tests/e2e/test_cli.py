@@ -11,6 +11,7 @@ import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -19,9 +20,12 @@ from rich.cells import cell_len
 import infogain
 from infogain import Recipe, Trace
 from infogain.cli import demo, main
+from infogain.generate import Generation, generate
 from infogain.options import fields
 from infogain.provenance import made_with
 from infogain.samplers import SAMPLERS
+from infogain.zoo.tales.checker import faults
+from tests.unit.test_molecules import without_rdkit
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
 
@@ -278,10 +282,21 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
 # demo
 
 
+def with_hasty_samples(patch: pytest.MonkeyPatch) -> None:
+    """Tales and molecules in a few steps."""
+
+    def hasty(*given: Any, **options: Any) -> list[Generation]:
+        return generate(*given, **{**options, "k": 28})
+
+    patch.setattr("infogain.studies.shipped_samples.generate", hasty)
+
+
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    return folder, ok("demo", "--count", "2", "--out", folder)
+    with pytest.MonkeyPatch.context() as patch:
+        with_hasty_samples(patch)
+        return folder, ok("demo", "--count", "2", "--out", folder)
 
 
 def test_the_demo_steps_through_both_samplers(demo_folder: tuple[Path, str]) -> None:
@@ -321,7 +336,7 @@ def test_the_demo_writes_every_number_it_prints(demo_folder: tuple[Path, str]) -
     assert {(line["model"], line["cache"], line["infogain"]) for line in table} == {
         ("zoo:tiny-reason", "none", infogain.__version__)
     }
-    assert made_with(record["provenance"]) in (folder / "report.html").read_text()
+    assert made_with(record["provenance"]).removesuffix(".") in (folder / "report.html").read_text()
 
 
 def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path, str]) -> None:
@@ -332,13 +347,33 @@ def test_the_demos_report_plays_both_and_fetches_nothing(demo_folder: tuple[Path
     assert page.count("<tbody>") == 2
     words = " ".join(html.unescape(page).split())
     told = [line for line in text.splitlines() if " wrote " in line]
-    reading = text.split("The best of each column")[1].split("Written to")[0]
+    reading = text.split("The best of each column")[1].split("Two more models")[0]
     assert len(told) == 2
     for verdict in (*told, "The best of each column" + reading):
         assert " ".join(verdict.split()) in words, "what the terminal says of it"
     assert 'class="best"' in page
     assert not re.search(r'(?:src|href)="(?!#|data:)|url\(|@import|https?://(?!www\.w3\.org)', page)
     assert f"Written to {folder}: report.html" in text
+
+
+def test_the_demo_shows_samples_of_the_other_models(demo_folder: tuple[Path, str]) -> None:
+    folder, text = demo_folder
+    lines = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
+    tales, molecules = lines[:6], lines[6:]
+    assert {line["provenance"]["model"] for line in tales} == {"zoo:tiny-tales"}
+    assert {line["provenance"]["model"] for line in molecules} == {"zoo:tiny-molecule"}
+    assert [line["recipe"]["sampler"]["name"] for line in lines] == [*["entropy"] * 3, *["info-gain"] * 11]
+    assert {line["recipe"]["sampler"]["tau_token"] for line in tales} == {1.0}
+    assert {(line["recipe"]["block"], line["recipe"]["seed"]) for line in lines} == {(0, 0)}
+    for line in tales:
+        assert (line["verdict"] == "holds together") == (not faults(f"{line['prompt']} {line['text']}"))
+    shown, page = (" ".join(told.split()) for told in (text, html.unescape((folder / "report.html").read_text())))
+    for each in (*tales, *molecules):
+        assert each["text"] in page
+    for each in (tales[0], tales[3], *molecules):  # the first tale of each sampler, and all molecules
+        assert each["text"] in shown
+    assert tales[0]["verdict"] in shown
+    assert "zoo:tiny-molecule, family llada" in page, "what made them stands at the head"
 
 
 @pytest.mark.parametrize(
@@ -366,20 +401,28 @@ def test_the_demo_draws_a_picture(demo_folder: tuple[Path, str]) -> None:
     assert "data:image/svg+xml;base64," in (folder / "report.html").read_text()
 
 
-def test_without_matplotlib_only_the_picture_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_and_rdkit_only_pictures_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
+    without_rdkit(monkeypatch)
+    with_hasty_samples(monkeypatch)
     (tmp_path / "demo.svg").write_text("of an earlier run")
     assert "demo.svg exists, and what it holds would be lost" in refused("demo", "--count", "1", "--out", tmp_path)
     text = ok("demo", "--count", "1", "--out", tmp_path, "--overwrite")
     assert "No picture: matplotlib is not installed." in text
     assert "pip install 'infogain[plot]'" in text
-    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "results.json", "results.csv"}
-    assert "<figure>" not in (tmp_path / "report.html").read_text()
+    assert "pip install 'infogain[molecules]'" in text
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "samples.jsonl", "results.json", "results.csv"}
+    page = html.unescape((tmp_path / "report.html").read_text())
+    assert "<figure>" not in page
+    assert "pip install 'infogain[molecules]'" in page
 
 
 def test_on_a_terminal_the_demo_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infogain.cli.demo.DELAY", 0.0)
+    with_hasty_samples(monkeypatch)
     text = ok("demo", "--count", "1", "--out", tmp_path, env=TERMINAL)
     assert "info-gain:validated, step 18" in text
     assert "12/12" in text

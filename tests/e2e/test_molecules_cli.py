@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import infogain
+from infogain import Recipe, TokensPerStep
+from infogain.samplers import make
 from infogain.zoo.molecules import chemistry
 from infogain.zoo.molecules.smiles import WIDTH
 from tests.e2e.test_cli import ok, refused
@@ -42,6 +45,26 @@ def test_every_prompt_is_completed_as_often_as_asked(model: Path, tmp_path: Path
 def test_a_model_that_knows_no_empty_canvas_is_refused(tmp_path: Path) -> None:
     assert "zoo:tiny-reason was not" in refused("generate", "--count", 2)
     assert "by its card" in refused("generate", "--count", 2, "-m", random_model(tmp_path / "m", card=False))
+
+
+def test_an_empty_prompt_is_one_block_in_python_and_on_the_command_line(model: Path) -> None:
+    (line,) = map(json.loads, ok("generate", "", "-m", model, *FAST).splitlines())
+    assert line["recipe"]["block"] == 0
+    loaded, fast = infogain.load(model, device="cpu"), Recipe(make("entropy", tau_token=1.0), TokensPerStep(14))
+    written = infogain.generate(loaded, "", fast)[0]
+    assert (written.text, written.recipe) == (line["text"], line["recipe"])
+    assert [text.recipe["block"] for _, text in infogain.stream(loaded, ["", ""], fast)] == [0, 0]
+    assert {text.recipe["block"] for text in infogain.generate(loaded, ["", "CC"], fast)} == {16}
+    assert infogain.generate(loaded, "", fast, block=8)[0].recipe["block"] == 8
+
+
+def test_a_model_that_writes_no_molecules_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infogain.cli.generate.rdkit_chem", lambda: None)  # as if RDKit were installed
+    monkeypatch.setattr("infogain.cli.model.load", lambda *given, **options: pytest.fail("nothing is to be decoded"))
+    grid = tmp_path / "grid.png"
+    for name in ("zoo:tiny-reason", "zoo:tiny-tales"):
+        assert f"{name} writes none" in refused("generate", "Mia", "-m", name, "--draw", grid)
+    assert "zoo:tiny-reason writes none. Use --model zoo:tiny-molecule" in refused("generate", "C", "--draw", grid)
 
 
 def test_without_rdkit_nothing_is_drawn_or_judged(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

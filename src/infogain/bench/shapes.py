@@ -6,7 +6,7 @@ import torch
 
 from infogain.capacity import free_bytes
 from infogain.errors import InputError
-from infogain.load import ZOO, load
+from infogain.load import ZOO, load, shipped_models
 from infogain.models.backbone.backbone import Backbone
 from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.spec import Spec
@@ -34,7 +34,7 @@ def make_transformer(name: str, device: torch.device) -> Transformer:
         return random_transformer(SHAPES[name], device, dtype)
     if "/" not in name and not name.startswith(ZOO):
         raise InputError(
-            f"a shape is {', '.join(SHAPES)}, zoo:tiny-reason, or a checkpoint's folder or hub id; got {name!r}."
+            f"a shape is {', '.join((*SHAPES, *shipped_models()))}, or a checkpoint's folder or hub id; got {name!r}."
         )
     model = load(name, device=device).denoiser
     if not isinstance(model, Backbone):

@@ -24,7 +24,7 @@ from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal, busy, literal
 from infogain.cli.text_output import masks
 from infogain.errors import InputError
-from infogain.generate import BLOCK, Generation, collect, decode_job
+from infogain.generate import BLOCK, Generation, collect, decode_job, starts_empty
 from infogain.options import dashed, fields
 from infogain.provenance import in_words
 from infogain.recipe import Recipe
@@ -80,8 +80,8 @@ def compare(
     check(names, settings)
     check_file(out, overwrite)
     model = source.load()
-    common = recipe_for(model, common_part(settings))
     job = completions(model, [prompt], length, chat, system)
+    common = recipe_for(model, common_part(settings), whole=starts_empty(model, job))
     recipes = [with_sampler(common, name, settings) for name in names]
     with busy("warming up"):
         warm_up(model, job, recipes)

@@ -1,10 +1,10 @@
-"""`infogain demo`: the whole idea in a minute, with the small model that comes with the package."""
+"""`infogain demo`: the whole idea in a minute, with the small models that come with the package."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -16,10 +16,12 @@ from rich.text import Text
 from infogain import view
 from infogain.capacity import PROBLEM_BYTES, check_fits
 from infogain.cli.demo_live import LiveComparison, compare_live
+from infogain.cli.demo_samples import LINES, PICTURE, DemoSamples, show_samples
 from infogain.cli.layout import legend_of, plain_table
 from infogain.cli.output_files import OVERWRITE, make_folder
 from infogain.cli.progress import Label, bar
 from infogain.cli.terminal import Terminal
+from infogain.options import Plain
 from infogain.report.tables import Table as StudyTable
 from infogain.studies.cell import CellResult
 from infogain.studies.decoding import run_cell
@@ -53,8 +55,41 @@ PLAYED = (
 NEXT = """\
 Try next:
   {infogain} generate "C93,3,63=33:" --length 22
+  {infogain} generate "Once upon a time" --model zoo:tiny-tales
+  {infogain} generate --model zoo:tiny-molecule --count 8
   {infogain} samplers
   {infogain} study"""
+
+
+@dataclass(frozen=True)
+class DemoReport:
+    """All that the demo leaves: what was played, counted and written."""
+
+    study: DemoStudy
+    rows: list[CellResult]
+    subject: Subject
+    played: LiveComparison
+    samples: DemoSamples
+
+    def save(self, out: Path) -> list[Path]:
+        """The report, the pictures, the texts, the numbers. A picture of an earlier run does not stay."""
+        for ending in FORMATS:
+            (out / f"{self.study.name}.{ending}").unlink(missing_ok=True)
+        record = describe(self.study, self.rows, self.study.size, self.subject)
+        drawn = [*draw(self.study, self.rows, out), *self.samples.save(out)]
+        report, as_json, as_csv = out / FILE, *(out / name for name in NUMBERS)
+        report.write_text(self.page(record, out), encoding="utf-8")
+        as_json.write_text(as_text(record), encoding="utf-8")
+        save_csv(self.rows, as_csv)
+        return [report, *drawn, as_json, as_csv]
+
+    def page(self, record: Plain, out: Path) -> str:
+        """The report as HTML, with the pictures that lie in the folder."""
+        viewer = view.fragment(self.played.traces, self.subject.zoo[1].word)
+        tables = replace(section(record, out), reading=READING)
+        sections = [viewer_section(PLAYED, viewer, self.played.verdicts), tables, *self.samples.sections(out)]
+        made = [*provenances([record]), *(each.provenance for each in self.samples.all)]
+        return page("Decoding small masked diffusion models", about([record]), sections, made)
 
 
 @click.command()
@@ -63,15 +98,15 @@ Try next:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo"),
     show_default=True,
-    help="folder for the report, the picture and the numbers",
+    help="folder for the report, the pictures, the texts and the numbers",
 )
 @click.option("--count", type=click.IntRange(min=1), default=40, show_default=True, help="draws per sampler and task")
 @OVERWRITE
 def demo(out: Path, count: int, overwrite: bool) -> None:
     """Watch two samplers decode, then compare six.
 
-    Ends with tables, a report, a picture, and the numbers as files. Uses the small model that comes with the package:
-    no download, no GPU needed.
+    Ends with tables, a few tales and molecules, a report, pictures, and the numbers as files. Uses the small models
+    that come with the package: no download, no GPU needed.
 
     \b
     Examples:
@@ -81,7 +116,7 @@ def demo(out: Path, count: int, overwrite: bool) -> None:
     console = Terminal()
     check_fits("--count", count, *PROBLEM_BYTES)
     subject, study = Subject(MODEL), DemoStudy(count)
-    make_folder(out, (FILE, *NUMBERS, *(f"{study.name}.{ending}" for ending in FORMATS)), overwrite)
+    make_folder(out, (FILE, *NUMBERS, LINES, PICTURE, *(f"{study.name}.{ending}" for ending in FORMATS)), overwrite)
     console.print(EXPLAINED)
     played = compare_live(console, subject, DELAY)
     console.print(f"\nOne text proves nothing: now {study.size}.\n", soft_wrap=True)
@@ -91,7 +126,8 @@ def demo(out: Path, count: int, overwrite: bool) -> None:
         console.print(Text(grid.title, "bold") + Text(f": {load_task(task).about}"))
         console.print(_table(grid), "")
     console.print(legend_of(*grids), "", READING, sep="\n")
-    files = _save(study, rows, subject, played, out)
+    report = DemoReport(study, rows, subject, played, show_samples(console))
+    files = report.save(out)
     if out / "demo.png" not in files:
         console.print("No picture: matplotlib is not installed. Get it with:")
         console.print("  pip install 'infogain[plot]'")
@@ -118,23 +154,6 @@ def _table(grid: StudyTable) -> Table:
     for i, line in enumerate(grid.rows):
         shown.add_row(*(Text(cell, "bold" if (i, j) in grid.bold else "") for j, cell in enumerate(line)))
     return shown
-
-
-def _save(study: DemoStudy, rows: list[CellResult], subject: Subject, played: LiveComparison, out: Path) -> list[Path]:
-    """The report, the picture, the numbers. A picture of an earlier run does not stay."""
-    for ending in FORMATS:
-        (out / f"{study.name}.{ending}").unlink(missing_ok=True)
-    record = describe(study, rows, study.size, subject)
-    drawn = draw(study, rows, out)
-    report, as_json, as_csv = out / FILE, *(out / name for name in NUMBERS)
-    viewer = view.fragment(played.traces, subject.zoo[1].word)
-    tables = replace(section(record, out), reading=READING)
-    sections = [viewer_section(PLAYED, viewer, played.verdicts), tables]
-    title = "Decoding a small masked diffusion model"
-    report.write_text(page(title, about([record]), sections, provenances([record])), encoding="utf-8")
-    as_json.write_text(as_text(record), encoding="utf-8")
-    save_csv(rows, as_csv)
-    return [report, *drawn, as_json, as_csv]
 
 
 def _command() -> str:

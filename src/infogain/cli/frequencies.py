@@ -28,7 +28,7 @@ Read = Callable[[str, str, str], list[int]]  # a line, where it stands, the name
 @click.option(
     "--model",
     "-m",
-    help="folder, hub id or zoo:tiny-reason whose tokenizer reads it; no weights are loaded; unset: ids are read",
+    help="folder, hub id or zoo:NAME whose tokenizer reads it; no weights are loaded; unset: ids are read",
 )
 @click.option("--revision", help=REVISION_HELP)
 @click.option("--ids", is_flag=True, help="the files hold token ids of the --model's tokenizer, not texts")

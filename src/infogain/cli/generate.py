@@ -15,11 +15,11 @@ from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import say
 from infogain.cli.text_output import PlannedTexts, TextOutput, output_flags
 from infogain.errors import InputError
-from infogain.generate import as_stops
+from infogain.generate import as_stops, starts_empty
 from infogain.load import find_checkpoint, is_of_zoo
 from infogain.recipe import Recipe
 from infogain.text.prompts import completions
-from infogain.zoo.folder import writes_from_nothing
+from infogain.zoo.folder import writes_from_nothing, writes_molecules
 from infogain.zoo.molecules.chemistry import rdkit_chem
 from infogain.zoo.molecules.drawing import draw_grid
 
@@ -40,7 +40,8 @@ COUNT = click.option(
 DRAW = click.option(
     "--draw",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="PNG file to draw the texts into as molecules (needs RDKit)",
+    help="PNG file to draw the texts into as molecules, of zoo:tiny-molecule or a checkpoint that writes SMILES; "
+    "needs RDKit",
 )
 SYSTEM = click.option("--system", help="system message of a chat; unset: none")
 
@@ -96,13 +97,13 @@ def generate(
     if from_nothing:
         check_empty_canvas(source.name or DEFAULT)
     if draw:
-        rdkit_chem()
+        check_drawable(source.name or DEFAULT)
         check_file(draw, output.overwrite)
     output.check(len(asked))
     model = source.load()
-    recipe = recipe_for(model, settings, stop_at_eos=not ignore_eos, whole=from_nothing)
     lengths = [length if one.length is None else one.length for one in asked]
     job = completions(model, [one.prompt for one in asked], lengths, chat, system)
+    recipe = recipe_for(model, settings, stop_at_eos=not ignore_eos, whole=starts_empty(model, job))
     planned = PlannedTexts(model, job, recipe, asked, stop)
     texts = output.write(planned)
     if draw:
@@ -124,3 +125,12 @@ def check_empty_canvas(name: str) -> None:
             f"a text from an empty canvas needs a model that was trained on one, such as zoo:tiny-molecule; {name} "
             "was not, by its card. Give a prompt, or another --model."
         )
+
+
+def check_drawable(name: str) -> None:
+    """Refuse a model of the zoo that does not write molecules; of a checkpoint it is not known what it writes."""
+    if is_of_zoo(name) and not writes_molecules(find_checkpoint(name)):
+        raise InputError(
+            f"--draw shows texts as molecules, and {name} writes none. Use --model zoo:tiny-molecule, or drop --draw."
+        )
+    rdkit_chem()

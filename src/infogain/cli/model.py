@@ -12,7 +12,7 @@ from infogain.cli.sections import model_option
 from infogain.cli.terminal import busy, say
 from infogain.errors import InputError
 from infogain.generate import settle
-from infogain.load import DTYPES, is_of_zoo, load
+from infogain.load import DTYPES, is_of_zoo, load, shipped_models
 from infogain.models.backbone.backbone import CACHES
 from infogain.models.backbone.graphs import ENGINES
 from infogain.recipe import Recipe
@@ -25,7 +25,7 @@ CACHE_HELP = (
 REFRESH_HELP = "blocks that are decoded before the whole row is read again, with a --cache; unset: 1, the most exact"
 REVISION_HELP = "branch, tag or commit of a hub id; unset: its main branch"
 DEFAULT = "zoo:tiny-reason"
-ANY_MODEL = "folder, hub id, or the small model that comes with the package"
+ANY_MODEL = f"folder, hub id, or a model that comes with the package: {', '.join(shipped_models())}"
 CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
 FLAGS = [
     model_option(
@@ -81,7 +81,7 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chat_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command the model flags without a default model: the package's own has no chat template."""
+    """Gives a command the model flags without a default model: those of the package have no chat template."""
     return _name(CHAT_MODEL, None)(_sourced(command))
 
 

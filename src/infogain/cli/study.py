@@ -34,11 +34,16 @@ Group = tuple[Subject, list[Study]]  # a model, and the studies that are about i
 WORKER_BYTES = 200_000_000  # of a process that has imported torch
 
 
+def default_models() -> str:
+    """The models that studies ask by themselves, as `--help` names them: most ask the first."""
+    first, *others = sorted(by_model(STUDIES.values()).items(), key=lambda found: -len(found[1]))
+    named = [f"{name} for {' and '.join(study.name for study in asking)}" for name, asking in others]
+    return ", or ".join([first[0], *named])
+
+
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=offering(STUDIES))
-@click.option(
-    "--model", "-m", help="zoo:NAME, a folder, or a hub id; unset: zoo:tiny-reason, or zoo:tiny-tales for writing"
-)
+@click.option("--model", "-m", help=f"zoo:NAME, a folder, or a hub id; unset: {default_models()}")
 @click.option(
     "--size",
     type=click.Choice(SIZES),

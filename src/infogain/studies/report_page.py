@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from infogain import view
 from infogain.options import Plain
@@ -36,7 +37,24 @@ ORDER = (
     *("variety", "lowstep", "temperature-tales", "draws-tales"),
     *("writing-molecules", "variety-molecules", "lowstep-molecules", "temperature-molecules", "draws-molecules"),
 )
+PICTURES = {".svg": "svg+xml", ".png": "png"}
 VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}
+
+
+class JudgedText(NamedTuple):
+    """A text of a model, with a verdict where there is one."""
+
+    text: str
+    kind: str = ""  # of verdict: one of those of VERDICTS
+    verdict: str = ""
+
+
+class SampleGroup(NamedTuple):
+    """Texts with what made them."""
+
+    title: str
+    command: str  # that writes them again
+    texts: Sequence[JudgedText]
 
 
 @dataclass(frozen=True)
@@ -49,7 +67,8 @@ class Section:
     claim: str = ""  # what the paper says
     words: str = ""
     lines: Sequence[str] = ()  # what came out, a sentence each
-    figure: str = ""  # SVG in base64
+    samples: Sequence[SampleGroup] = ()
+    figure: str = ""  # a picture as data: address
     checks: Sequence[tuple[str, str, str, str]] = ()  # claim, kind of verdict, verdict, evidence
     tables: Sequence[Table] = ()
     reading: str = ""  # how to read the tables
@@ -112,10 +131,17 @@ def section(record: Plain, folder: Path) -> Section:
         record["claim"],
         "Here:",
         record["summary"],
-        base64.b64encode(svg.read_bytes()).decode() if svg.exists() else "",
-        [(claim, *VERDICTS[holds], evidence) for claim, holds, evidence in record["checks"]],
-        tables(record),
+        figure=embedded(svg),
+        checks=[(claim, *VERDICTS[holds], evidence) for claim, holds, evidence in record["checks"]],
+        tables=tables(record),
     )
+
+
+def embedded(picture: Path) -> str:
+    """A picture as an address that holds it; empty where there is none."""
+    if not picture.exists():
+        return ""
+    return f"data:image/{PICTURES[picture.suffix]};base64,{base64.b64encode(picture.read_bytes()).decode()}"
 
 
 def tables(record: Plain) -> list[Table]:

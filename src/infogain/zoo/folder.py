@@ -17,6 +17,7 @@ from infogain.models.families.spec import Spec
 from infogain.models.families.weights import weight_names
 from infogain.zoo.card import CARD_FILE
 from infogain.zoo.characters import Alphabet
+from infogain.zoo.molecules.smiles import ALPHABET as SMILES
 from infogain.zoo.tasks import ALL_TASKS
 
 WEIGHTS = "model.safetensors"
@@ -49,6 +50,11 @@ def writes_from_nothing(folder: Path) -> bool:
     known = [ALL_TASKS[name] for name in names if name in ALL_TASKS]
     canvases = [(task.alphabet, task.draw(Random(0)).canvas) for task in known if task.unconditional]
     return any(set(alphabet.encode(canvas)) == {alphabet.mask_id} for alphabet, canvas in canvases)
+
+
+def writes_molecules(folder: Path) -> bool:
+    """Whether a model of the zoo has the tokens of molecules."""
+    return Alphabet.load(folder).vocabulary == SMILES.vocabulary
 
 
 def llada_config(spec: Spec, columns: int) -> dict[str, Any]:
