@@ -205,8 +205,8 @@ def starts_empty(model: TextModel, job: Job) -> bool:
     Models of the zoo were trained on whole canvases. Blocks of 16 would have the first columns of a text written before
     anything behind them is known.
     """
-    mask_id = model.denoiser.mask_id
-    return isinstance(model.tokenizer, Alphabet) and all(set(row) == {mask_id} for row in job.rows)
+    words = model.tokenizer
+    return isinstance(words, Alphabet) and all(set(row) <= {words.mask_id, words.eos_id} for row in job.rows)
 
 
 def as_stops(stop: str | Sequence[str]) -> list[str]:

@@ -51,7 +51,11 @@ VARIANTS: dict[str, Plain] = {  # beyond the paper: gain_power α, whose random 
     "info-gain (surprisal, α 0)": {"name": "info-gain", "cost_of": "surprisal", "gain_power": 0.0},
     PRESET: {"name": PRESET},
 }
-DRAWN_POSITIONS: dict[str, Plain] = {"lookum (τ_pos .4)": {"name": "lookum", "tau_pos": 0.4}}  # for molecules
+MOLECULE_METHODS: dict[str, Plain] = {
+    "lookum (τ_pos .4)": {"name": "lookum", "tau_pos": 0.4},
+    "lookum (τ_pos .4, N 32)": {"name": "lookum", "tau_pos": 0.4, "n": 32},
+    "info-gain:validated (N 32)": {"name": PRESET, "n": 32},
+}
 GREEDY = ("entropy", "confidence (top-1)", "confidence (drawn)", "margin", "klass", "pc")  # Table 6, column 4
 # With τ_token = 0 the drawn token is the likeliest, so these are one sampler.
 TWINS = {
@@ -79,7 +83,7 @@ def method_recipe(label: str, task: str, k: int, tau: float = TAU) -> Recipe:
 
 def method_table(label: str, task: str) -> Plain:
     """A named method as a table, with the options that its authors have for a task."""
-    table = {**METHODS, **VARIANTS, **DRAWN_POSITIONS}[label]
+    table = {**METHODS, **VARIANTS, **MOLECULE_METHODS}[label]
     return {**table, "lam": PC_LAMBDA.get(task, 0.25)} if label == "pc" else table
 
 

@@ -18,12 +18,11 @@ from infogain.studies.methods import PRESET, SEEDS, method_recipe, of_size
 from infogain.studies.written import MOLECULES, WrittenStudy, written_in
 
 FEW = ("ar", "entropy", "confidence (drawn)", "margin", "lookum", "info-gain", PRESET)
-LABELS = {
-    "tale": FEW,
-    "molecule": (*FEW, "uniform", "lookum (τ_pos .4)", "info-gain (α ½)", "info-gain (α 0)"),
-}
+LABELS = {"tale": FEW, "molecule": (*FEW, "uniform", "lookum (τ_pos .4)", "info-gain (α 0)")}
+MANY_CANDIDATES = ("lookum (τ_pos .4, N 32)", "info-gain:validated (N 32)")  # where many tokens are written at once
 GROUPS = {"tale": 3, "molecule": 5}  # beginnings, or batches
 KS = {"tale": (1, 2), "molecule": (1, 4)}
+MANY_TOKENS = 2
 TAUS = (0.7, 1.0)
 SCAFFOLD = "scaffold"
 CHEMISTRY: Columns = {
@@ -48,7 +47,7 @@ class VarietyStudy(WrittenStudy):
             Point({"task": cell.task, "K": k, "τ_token": tau, "sampler": label}, cell)
             for k in ks
             for tau in taus
-            for label in labels
+            for label in (*labels, *(MANY_CANDIDATES if size == "full" and k > MANY_TOKENS else ()))
             for cell in self.cells(label, k, tau, size)
         ]
 

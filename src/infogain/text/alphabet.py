@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -35,10 +34,13 @@ class Alphabet:
     symbols  the text of each token; a string is one token for each of its characters
     words    whether spaces part the tokens: then a text is words and signs, and capitals do not matter to `encode`
              where the list has a word in one form only
+    closed   whether an end mark is given in the last column of every row. Where nothing else is given, a model that
+             knows relative positions only needs one: masks alone look alike from every column
     """
 
     symbols: Sequence[str]
     words: bool = False
+    closed: bool = False
 
     def __post_init__(self) -> None:
         if len(set(self.symbols)) != len(self.symbols) or not {MASK, EOS} <= set(self.symbols):
@@ -49,7 +51,10 @@ class Alphabet:
 
     chats = False
     spaces_in_tokens = False
-    special_tokens_around: ClassVar[tuple[list[int], list[int]]] = ([], [])
+
+    @property
+    def special_tokens_around(self) -> tuple[list[int], list[int]]:
+        return [], [self.eos_id] if self.closed else []
 
     @property
     def eos_ids(self) -> tuple[int, ...]:
@@ -134,7 +139,7 @@ class Alphabet:
         )
 
     def save(self, folder: Path) -> None:
-        own = {"symbols": list(self.symbols), "words": self.words}
+        own = {"symbols": list(self.symbols), "words": self.words, **({"closed": True} if self.closed else {})}
         table = {"characters": self.symbols} if isinstance(self.symbols, str) else own
         (folder / FILE).write_text(json.dumps(table, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -143,6 +148,8 @@ class Alphabet:
         path = Path(folder) / FILE
         try:
             table = json.loads(path.read_text(encoding="utf-8"))
-            return cls(table["characters"]) if "characters" in table else cls(tuple(table["symbols"]), table["words"])
+            if "characters" in table:
+                return cls(table["characters"])
+            return cls(tuple(table["symbols"]), table["words"], table.get("closed", False))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"a zoo folder needs its characters in {FILE}; {path}: {error}.") from error

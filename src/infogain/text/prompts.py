@@ -177,7 +177,8 @@ def _with_holes(model: TextModel, text: str) -> list[int]:
         row += tokenizer.encode(known.removesuffix(" ") if tokenizer.spaces_in_tokens else known)
         row += [mask_id] * _fitting(_count(hole), model, text)
         done = hole.end()
-    row += tokenizer.encode(text[done:]) + after
+    row += tokenizer.encode(text[done:])
+    row += after if row[len(row) - len(after) :] != after else []
     if mask_id not in row:
         raise InputError(f"a text to fill needs a [MASK], or [MASK:8] for eight tokens; got {text!r:.80}.")
     _fitting(len(row), model, text)

@@ -20,9 +20,9 @@ TOKENS = (
     *("c", "C", "(", ")", "1", "O", "2", "N", "=", "n", "3", "F"),
     *("-", "S", "s", "o", "Cl", "[nH]", "#", "4", "Br", "5", "[H]", "6"),
 )
-ALPHABET = Alphabet((*TOKENS, EOS, MASK))
+ALPHABET = Alphabet((*TOKENS, EOS, MASK), closed=True)
 WIDTH = 56  # columns of a canvas; the longest molecule of MOSES has 54 tokens, and two ends are left to it
-CANVAS = MASK * WIDTH
+CANVAS = MASK * (WIDTH - 1) + EOS
 HEADER = b"SMILES"
 FIRST_PRIVATE, STRANGE, NEWLINE = 0x80, 0xFE, 0xFF  # bytes that no SMILES has
 ANY_TOKEN = re.compile(r"\[[^\]]*\]|Cl|Br|.")
