@@ -87,7 +87,7 @@ def test_full_cells_are_as_large_as_they_must_be() -> None:
         rows = lines(cell)
         assert len({row.seed for row in rows}) == len(rows) == cell.problems * cell.draws
         assert len({row.problem.canvas for row in rows}) == (1 if task in ALONE else 50)
-    assert ALONE == ["oneway"]
+    assert ALONE == ["oneway", "molecule"]
     assert drawn(diversity_cell("oneway", GREEDY, "full")) == "5 batches of 300 draws"
 
 

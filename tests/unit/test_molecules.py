@@ -15,8 +15,6 @@ from infogain.zoo.card import page
 from infogain.zoo.molecules import chemistry
 from infogain.zoo.molecules.bloom import BYTES, BloomFilter
 from infogain.zoo.molecules.distribution import Distribution, compact
-from infogain.zoo.molecules.sample import SAMPLERS, SampledRecipe
-from infogain.zoo.molecules.sample import main as sample
 from infogain.zoo.molecules.sampled import SampledTexts, read_sampled
 from infogain.zoo.molecules.scaffolds import read_scaffolds
 from infogain.zoo.molecules.smiles import (
@@ -35,7 +33,7 @@ from infogain.zoo.pool import fill
 from infogain.zoo.tasks import FileTask, Problem, load_task
 from infogain.zoo.tasks.problem import fits
 from infogain.zoo.train import main as train
-from tests.molecules import ASPIRIN, PARACETAMOL, needs_rdkit, random_model
+from tests.molecules import ASPIRIN, PARACETAMOL, needs_rdkit
 
 MOLECULES = [
     *(
@@ -156,7 +154,7 @@ def test_a_check_without_rdkit_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 def test_the_one_problem_is_an_empty_canvas() -> None:
     (problem,) = TASK.problems(1, "validation")
-    assert problem.canvas == CANVAS == MASK * WIDTH
+    assert problem.canvas == CANVAS == MASK * (WIDTH - 1) + EOS
     assert TASK.taught_by is None
     assert load_task("scaffold").taught_by == "molecule"
 
@@ -166,7 +164,7 @@ def test_a_molecule_is_right_up_to_its_end() -> None:
     (problem,) = TASK.problems(1, "test")
     assert TASK.check(problem, problem.solution)
     assert TASK.check(problem, padded("CCO"))
-    assert TASK.check(problem, padded("CCO")[:-1] + "(")  # behind the first end mark
+    assert TASK.check(problem, padded("CCO")[:-2] + "(" + EOS)  # behind the first end mark
     for wrong in ("CC(=O", "c1ccccc", "C(C)(C)(C)(C)C", ""):
         assert not TASK.check(problem, padded(wrong)), wrong
     assert not TASK.check(problem, "CCO")  # another width
@@ -261,10 +259,7 @@ def test_the_reference_is_of_mosess_training_set() -> None:
     assert float(found["length"].values[-1]) == 54
 
 
-def test_texts_are_kept_and_read_again(tmp_path: Path) -> None:
-    texts = SampledTexts("a τ", ["CC", ""], ["", ""], {"forwards": [1.0, 2.0]}, {"K": 4})
-    texts.save(tmp_path / "a.jsonl.gz")
-    assert read_sampled(tmp_path / "a.jsonl.gz") == texts
+def test_texts_are_read_from_files_of_both_kinds(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("CC\nCCO\n")
     assert read_sampled(tmp_path / "b.txt") == SampledTexts("b", ["CC", "CCO"], ["", ""])
     (tmp_path / "c.jsonl").write_text('{"text": "CC", "prompt": [], "recipe": {"seed": 1}, "forwards": 3}\n')
@@ -274,29 +269,6 @@ def test_texts_are_kept_and_read_again(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(raw)
         with pytest.raises(InputError, match=why):
             read_sampled(tmp_path / name)
-
-
-def test_the_sampler_writes_a_file_per_recipe_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = random_model(tmp_path / "model")
-    few = ["--model", str(model), "--out", str(tmp_path / "s"), "--device", "cpu", "--k", "14", "--tau", "1"]
-    sample([*few, "--count", "3", "--samplers", "entropy"])
-    sample([*few, "--count", "3", "--samplers", "entropy", "uniform"])
-    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == ["entropy", "uniform"]
-    found = read_sampled(tmp_path / "s" / "molecule-entropy-k14-tau1.jsonl.gz")
-    assert (found.name, len(found.texts)) == ("entropy, K = 14, τ_token = 1", 3)
-    assert (found.costs["forwards"], found.scaffolds) == ([4.0] * 3, [None] * 3)
-    assert not any(EOS in text or MASK in text for text in found.texts)
-    sample([*few, "--task", "scaffold", "--count", "2", "--samplers", "ar"])
-    scaffolds = read_sampled(tmp_path / "s" / "scaffold-ar-k14-tau1.jsonl.gz").scaffolds
-    assert scaffolds == [one.scaffold for one in read_scaffolds()["test"][:2]]
-    sample([*few, "--count", "3", "--samplers", "margin", "--minutes", "1e-9"])
-    assert "time is up" in capsys.readouterr().out
-
-
-def test_every_setting_has_a_recipe_and_a_file_of_its_own() -> None:
-    settings = [SampledRecipe(sampler, k, tau) for sampler in SAMPLERS for k in (1, 2) for tau in (0.7, 1.0)]
-    assert len({setting.file for setting in settings}) == len({str(one.recipe) for one in settings}) == len(settings)
-    assert all(setting.file.isascii() for setting in settings)
 
 
 def test_a_card_of_before_has_its_page_as_it_was() -> None:

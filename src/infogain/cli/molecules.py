@@ -43,16 +43,16 @@ def molecules(paths: tuple[Path, ...], data: Path | None, out: Path | None, over
     It counts how many are valid, different and new, and compares what they are like with MOSES's training set. It
     needs RDKit.
 
-    A FILE holds JSON lines, as `infogain generate` and `python -m infogain.zoo.molecules.sample` write them, or a
-    SMILES per line; .gz is unpacked. Each gets a row of the table: shares with 95 % intervals, and how far lengths,
-    weights, logP and rings are from those of the training set. Texts of `infogain infill` whose canvas is one of the
-    task scaffold are also asked whether the scaffold was kept.
+    A FILE holds JSON lines, as `infogain generate` writes them, or a SMILES per line; .gz is unpacked. Each gets a row
+    of the table: shares with 95 % intervals, and how far lengths, weights, logP and rings are from those of the
+    training set. Texts of `infogain infill` whose canvas is one of the task scaffold are also asked whether the
+    scaffold was kept.
 
     \b
     Examples:
       infogain generate --model zoo:tiny-molecule --count 1000 --out mols.jsonl
       infogain molecules mols.jsonl --out judged
-      infogain molecules samples/*.jsonl.gz --data train.csv.gz --out judged
+      infogain molecules mols.jsonl others.txt.gz --data train.csv.gz --out judged
     """
     rdkit_chem()
     make_folder(out, FILES, overwrite)

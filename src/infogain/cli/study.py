@@ -26,6 +26,7 @@ from infogain.studies.cell import Cell, CellResult
 from infogain.studies.methods import SIZES
 from infogain.studies.report_page import save_report
 from infogain.studies.run_cells import Report, Workers, do, finished, missing, run_study
+from infogain.studies.scored import waiting
 from infogain.studies.store import Store
 from infogain.studies.study_files import save
 from infogain.studies.subject import Subject
@@ -122,6 +123,8 @@ def run_group(group: Group, size: str, store: Store, workers: int, deadline: flo
             with watch(each.name, len(missing(each.points_for(size, subject), subject, store))) as report:
                 rows = run_study(each, size, processes, store, report)
             tell(Terminal(), each, rows, save(each, rows, size, subject, out) if rows else [])
+            if unjudged := waiting(each.points_for(size, subject), subject, store):
+                Terminal().print(f"{each.name}: {unjudged}", soft_wrap=True)
     if trace_pair.suits(subject):
         write_traces(subject, store, out)
 

@@ -41,6 +41,15 @@ def judge_waiting(points: Sequence[Point], subject: Subject, store: Store) -> No
             store.add(key, cell.plain(), subject.fingerprint, {**scored(subject, cell, parts), **numbers})
 
 
+def waiting(points: Sequence[Point], subject: Subject, store: Store) -> str:
+    """How many cells wait for their judge and how to install it, in words; nothing where none does."""
+    keyed = {point.cell.key(subject.fingerprint): point.cell for point in points}
+    found = [cell for key, cell in keyed.items() if key in store and WAITING in store.numbers(key)]
+    if not found:
+        return ""
+    return f"{len(found)} cells are decoded and wait to be judged. {load_task(found[0].task).missing()}"
+
+
 def decode_scores(subject: Subject, cell: Cell, parts: Iterable[Decoded]) -> Plain:
     """Right answers, H̃ and costs, and on request how much the texts of a problem repeat each other."""
     scores = CellScores(cell, judge(subject, cell))

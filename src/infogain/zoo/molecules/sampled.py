@@ -1,4 +1,4 @@
-"""Files of texts to be judged as molecules: of `sample`, of `infogain generate`, or a SMILES in each line."""
+"""Files of texts to be judged as molecules: of `infogain generate` and `infill`, or a SMILES in each line."""
 
 from __future__ import annotations
 
@@ -30,17 +30,6 @@ class SampledTexts:
         known = {one.canvas: one.scaffold for found in read_scaffolds().values() for one in found}
         return [known.get(canvas) for canvas in self.canvases]
 
-    def save(self, path: Path) -> None:
-        """A line of what holds for all texts, then a line for each; the file appears when it is complete."""
-        costs = [dict(zip(self.costs, values, strict=True)) for values in zip(*self.costs.values(), strict=True)]
-        lines: list[Plain] = [{"name": self.name, **self.about}]
-        for canvas, text, cost in zip(self.canvases, self.texts, costs or [{}] * len(self.texts), strict=True):
-            lines.append({**({"prompt": canvas} if canvas else {}), "text": text, **cost})
-        unfinished = path.with_name(path.name + ".part")
-        with gzip.GzipFile(unfinished, "wb", mtime=0) as file:
-            file.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-        unfinished.replace(path)
-
 
 def read_sampled(path: Path) -> SampledTexts:
     """The texts of a file; a file without JSON holds a text per line."""
@@ -49,15 +38,10 @@ def read_sampled(path: Path) -> SampledTexts:
         return SampledTexts(_stem(path), lines, [""] * len(lines))
     try:
         tables = [json.loads(line) for line in lines]
-        about = (
-            tables.pop(0) if "text" not in tables[0] else {key: tables[0].get(key) for key in ("recipe", "provenance")}
-        )
-        texts, canvases = (
-            [_text(table["text"]) for table in tables],
-            [_text(table.get("prompt", "")) for table in tables],
-        )
+        about = {key: tables[0].get(key) for key in ("recipe", "provenance")}
+        texts, canvases = ([_text(table.get(name, "")) for table in tables] for name in ("text", "prompt"))
         costs = {name: [float(table[name]) for table in tables] for name in COSTS if all(name in one for one in tables)}
-        return SampledTexts(about.pop("name", _stem(path)), texts, canvases, costs, about)
+        return SampledTexts(_stem(path), texts, canvases, costs, about)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"a file of texts must hold a SMILES per line, or JSON lines with a text in each, as infogain generate "
