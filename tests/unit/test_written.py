@@ -16,13 +16,13 @@ from infogain.algorithm.schedule import Steps
 from infogain.cli import main
 from infogain.studies import STUDIES, run_cells
 from infogain.studies.cell import CellResult
-from infogain.studies.chemistry import Chemistry
 from infogain.studies.lowstep import Collapse, collapse, gap, midway, sooner
 from infogain.studies.run import main as run_program
 from infogain.studies.scored import WAITING, judge_waiting
 from infogain.studies.store import Store
 from infogain.studies.subject import Subject
 from infogain.studies.written import MOLECULES, STORIES, TALES, WrittenStudy
+from infogain.studies.written_molecules import Chemistry
 from infogain.text.alphabet import EOS, MASK, Alphabet
 from infogain.zoo.folder import save_model
 from infogain.zoo.molecules import chemistry

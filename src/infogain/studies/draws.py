@@ -93,7 +93,7 @@ class DrawsStudy(Study):
 
 
 class WritingDrawsStudy(WrittenStudy, DrawsStudy):
-    """The same of texts; with one token a step nearly all are good."""
+    """Settings compared on texts, two tokens a step: with one, nearly all are good."""
 
     figure_size = (13.0, 4.2)
     ks = (2,)

@@ -19,7 +19,7 @@ def splitter(task: str) -> Callable[[str], Words]:
     """Splits a text before its end into words, or into tokens where a task's texts have no words."""
     if task in BENCHMARKS or load_task(task).alphabet.words:
         return lambda text: words_of(text.rstrip(EOS))
-    return lambda text: load_task(task).alphabet.pieces(text.partition(EOS)[0])
+    return lambda text: load_task(task).alphabet.tokens_of(text.partition(EOS)[0])
 
 
 class RepeatedTexts:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from infogain.options import Plain
 from infogain.studies.cell import BENCHMARKS, Cell, Point
 from infogain.studies.cell_scores import CellScores, Judge, judge_canvas, judge_chat, judge_question
-from infogain.studies.chemistry import Chemistry
 from infogain.studies.decoded import Decoded, pack, unpack
 from infogain.studies.diversity import DiversityScores
 from infogain.studies.repeated import RepeatedTexts
 from infogain.studies.store import Store
 from infogain.studies.subject import Subject
+from infogain.studies.written_molecules import Chemistry
 from infogain.zoo.tasks import load_task
 
 WAITING = "waiting"  # the name of texts that wait for their judge

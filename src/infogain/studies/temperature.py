@@ -129,7 +129,7 @@ class TemperatureStudy(Study):
 
 
 class WritingTemperatureStudy(WrittenStudy, TemperatureStudy):
-    """The same of texts."""
+    """H̃ of texts over τ_pos and τ_token, with two tokens a step."""
 
     def __init__(self, name: str, written: Written) -> None:
         super().__init__(name, written)

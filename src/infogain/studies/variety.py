@@ -11,11 +11,11 @@ from infogain.report.plots import Figure, figure_legend, tidy
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Columns, accuracy, tabulate
 from infogain.studies.cell import Cell, CellResult, Point, by, pick
-from infogain.studies.chemistry import DISTANCES
 from infogain.studies.frontier import draw_frontier, spots
 from infogain.studies.independent import interval
 from infogain.studies.methods import PRESET, SEEDS, method_recipe, of_size
 from infogain.studies.written import MOLECULES, WrittenStudy, written_in
+from infogain.studies.written_molecules import DISTANCES
 
 FEW = ("ar", "entropy", "confidence (drawn)", "margin", "lookum", "info-gain", PRESET)
 LABELS = {"tale": FEW, "molecule": (*FEW, "uniform", "lookum (τ_pos .4)", "info-gain (α 0)")}

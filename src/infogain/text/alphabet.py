@@ -90,12 +90,12 @@ class Alphabet:
     def __len__(self) -> int:
         return len(self.symbols)
 
-    def pieces(self, text: str) -> list[str]:
+    def tokens_of(self, text: str) -> list[str]:
         """A text cut into tokens and, each by itself, what is strange."""
         return self._pieces.findall(text)
 
     def encode(self, text: str) -> list[int]:
-        ids = [*map(self._id if self.words else self._ids.get, self.pieces(text))]
+        ids = [*map(self._id if self.words else self._ids.get, self.tokens_of(text))]
         if None in ids:
             what, shown = ("words", " ".join(self.symbols)) if self.words else ("characters", "".join(self.symbols))
             raise InputError(
@@ -106,7 +106,7 @@ class Alphabet:
 
     def strange(self, text: str) -> list[str]:
         """The pieces of a text that are no tokens."""
-        return sorted({piece for piece in self.pieces(text) if self._id(piece) is None})
+        return sorted({piece for piece in self.tokens_of(text) if self._id(piece) is None})
 
     def _id(self, piece: str) -> int | None:
         if piece in self._ids or not self.words:
