@@ -28,6 +28,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +56,8 @@ SAMPLERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 RATE_SAMPLERS = tuple(SAMPLERS)[:5]
 BASELINE, LOOK_AHEAD = "entropy", ("lookum", "info-gain", "info-gain:validated")
+GREEDY = "confidence (drawn)"  # a greedy order that goes by the drawn tokens
+AGAINST = {"gap": BASELINE, "lead": GREEDY}  # differences of a cell, and what they are from
 MASKED, SCORED, ORDER = 200, 201, 202  # streams of the noise: what is masked, what is scored, whose turn it is
 EXAMPLE = "trastuzumab"  # the chain that docs/antibodies.md shows
 LOOP = re.compile(r"[YF]C(.+)WG.G")  # CDR-H3 as IMGT has it: between the second cysteine and the J region's tryptophan
@@ -347,22 +350,49 @@ def column_of(lines: Sequence[Line], key: str, **where: Any) -> list[Any]:
     ]
 
 
+@cache
+def lengths() -> dict[str, int]:
+    return {chain.name: len(chain.residues) for chain in read_chains()}
+
+
+def canvas_of(line: Line) -> str | int:
+    """What tells a chain's canvas from others where all is masked: its length, and nothing else."""
+    name: str = line["chain"]
+    return lengths().get(name, name)
+
+
+def per_canvas(lines: Sequence[Line], values: Sequence[float], rate: float) -> list[float]:
+    """One value for each canvas.
+
+    Chains of one length have the same canvas where all is masked, and seeds are the same for all chains, so one text
+    is decoded for all of them. They count as one observation, with the mean of their values.
+    """
+    groups: dict[str | int, list[float]] = {}
+    for line, value in zip(lines, values, strict=True):
+        groups.setdefault(canvas_of(line) if rate == 1 else line["chain"], []).append(value)
+    return [mean(group) for group in groups.values()]
+
+
 def rate_cells(lines: Sequence[Line]) -> list[Line]:
-    """A cell for each setting and rate: means over chains, and the difference from the baseline."""
+    """A cell for each setting and rate: means over canvases, and the differences from both greedy orders."""
     cells = []
     for how in settings(RATE_SAMPLERS):
         for rate in RATES:
             own = {**how._asdict(), "rate": rate}
             cell: Line = {**own, "columns": mean(column_of(lines, "columns", **own))}
             for name in ("recovered", "pll"):
-                ones, others = (column_of(lines, name, **{**own, "sampler": who}) for who in (how.sampler, BASELINE))
-                cell |= with_interval(name, ones)
-                cell |= gap(f"{name}_gap", ones, others) if how.sampler != BASELINE else {}
+                found = {
+                    who: per_canvas(lines, column_of(lines, name, **{**own, "sampler": who}), rate)
+                    for who in (how.sampler, *AGAINST.values())
+                }
+                cell |= with_interval(name, found[how.sampler])
+                for key, rival in AGAINST.items():
+                    cell |= gap(f"{name}_{key}", found[how.sampler], found[rival]) if how.sampler != rival else {}
             cells.append(cell)
     return cells
 
 
-BANDS = {"up to .3": slice(0, 5), ".4 to .8": slice(5, 10), ".9 and 1": slice(10, 12)}
+BANDS = {"up to .3": slice(0, 5), ".4 to .8": slice(5, 10)}
 
 
 def band_means(lines: Sequence[Line], name: str, rates: Sequence[float], how: Line) -> list[float]:
@@ -372,16 +402,21 @@ def band_means(lines: Sequence[Line], name: str, rates: Sequence[float], how: Li
 
 
 def pooled_cells(lines: Sequence[Line]) -> list[Line]:
-    """Differences from the baseline in the mean of low, middle and high rates, where single rates decide little."""
+    """Differences in the mean of low and of middle rates, where single rates decide little.
+
+    Beside those of a cell there is `cold`: what a setting that draws has more than the baseline that does not.
+    """
     cells = []
-    for how in settings(RATE_SAMPLERS[1:]):
-        own = how._asdict()
+    for how in settings(RATE_SAMPLERS):
+        rivals = {key: how._replace(sampler=rival) for key, rival in AGAINST.items()}
+        rivals |= {"cold": Setting(BASELINE, how.k, 0.0)} if how.tau_token else {}
         for band, part in BANDS.items():
-            cell: Line = {**own, "rates": band}
+            cell: Line = {**how._asdict(), "rates": band}
             for name in ("recovered", "pll"):
-                ones = band_means(lines, name, RATES[part], own)
-                others = band_means(lines, name, RATES[part], {**own, "sampler": BASELINE})
-                cell |= gap(f"{name}_gap", ones, others)
+                ones = band_means(lines, name, RATES[part], how._asdict())
+                for key, rival in rivals.items():
+                    others = band_means(lines, name, RATES[part], rival._asdict())
+                    cell |= gap(f"{name}_{key}", ones, others) if rival != how else {}
             cells.append(cell)
     return cells
 
@@ -389,14 +424,15 @@ def pooled_cells(lines: Sequence[Line]) -> list[Line]:
 def turning_points(cells: Sequence[Line]) -> list[Line]:
     """For each sampler that looks ahead: the rates at which it certainly helps, and those at which it hurts."""
     points = []
-    for how in settings(LOOK_AHEAD):
-        own = [cell for cell in cells if all(cell[name] == value for name, value in how._asdict().items())]
-        point: Line = how._asdict()
-        for name in ("recovered", "pll"):
-            gaps = {cell["rate"]: stored(cell[f"{name}_gap"], cell[f"{name}_gap_interval"]) for cell in own}
-            helps, hurts = ([rate for rate, g in gaps.items() if g.above() is sign] for sign in (True, False))
-            point[name] = {"helps": helps, "hurts": hurts}
-        points.append(point)
+    for key, rival in AGAINST.items():
+        for how in settings(LOOK_AHEAD):
+            own = [cell for cell in cells if all(cell[name] == value for name, value in how._asdict().items())]
+            point: Line = {**how._asdict(), "against": rival}
+            for name in ("recovered", "pll"):
+                gaps = {cell["rate"]: stored(cell[f"{name}_{key}"], cell[f"{name}_{key}_interval"]) for cell in own}
+                helps, hurts = ([rate for rate, g in gaps.items() if g.above() is sign] for sign in (True, False))
+                point[name] = {"helps": helps, "hurts": hurts}
+            points.append(point)
     return points
 
 
@@ -430,7 +466,8 @@ def loop_cells(lines: Sequence[Line]) -> list[Line]:
 def cost_of(lines: Sequence[Line]) -> Line:
     """What all chains took, and what was predicted."""
     names = ("predicted_columns", "columns", "predicted_seconds", "seconds")
-    return {name: sum(line["cost"][name] for line in lines) for name in names}
+    devices = sorted({line["provenance"]["device"] for line in lines})
+    return {**{name: sum(line["cost"][name] for line in lines) for name in names}, "device": " and ".join(devices)}
 
 
 def summary(raw: Path) -> Line:
@@ -440,6 +477,7 @@ def summary(raw: Path) -> Line:
     report["repeats"] = {what: min((line["repeats"] for line in found[what]), default=0) for what in found}
     report["cost"] = {what: cost_of(lines) for what, lines in found.items()}
     report["provenance"] = found["rates"][0]["provenance"]
+    report["canvases"] = len({canvas_of(line) for line in found["rates"]})  # where all is masked
     cells, loops = rate_cells(found["rates"]), found["loops"]
     natives = {r: [line["native_pll"][str(r)] for line in found["rates"]] for r in RATES}
     own = [line["native"] for line in loops if line["chain"] == EXAMPLE]

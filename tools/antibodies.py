@@ -16,7 +16,8 @@ ROOT = Path(__file__).parent.parent
 PAGE, NUMBERS = ROOT / "docs" / "antibodies.md", ROOT / "benchmarks" / "results" / "antibody.json"
 TAU = 0.7  # that the page shows, where it does not say otherwise
 SAMPLERS = ("entropy", "confidence (drawn)", "lookum", "info-gain", "info-gain:validated")
-LOOK_AHEAD = SAMPLERS[2:]
+GREEDY, LOOK_AHEAD = SAMPLERS[1], SAMPLERS[2:]
+BANDS = ("up to .3", ".4 to .8")  # mask rates that are taken together
 DEFAULT = "info-gain:validated"
 ENOUGH = 12  # chains: of fewer, no mask rate is claimed
 CLOSE = 0.05  # a model that is too sure by less than this is about as right as it is sure
@@ -65,16 +66,32 @@ def loop_means(report: Line) -> list[list[str]]:
     return [["sampler", "τ_token", *heads], *rows]
 
 
+def marked(line: Line, name: str) -> str:
+    """A difference of recovery in points, in bold where its interval leaves out 0."""
+    said = gap(line, name, 1, 100)
+    return f"**{said}**" if name in line and interval(line, name).above() is not None else said
+
+
 def rate_gaps(report: Line, k: int) -> list[list[str]]:
-    """Recovery with `entropy`, and what looking ahead changes, at every rate."""
-    rows = []
+    """Recovery with `entropy`, and what other samplers change, at every rate."""
+    rows, others = [], (GREEDY, *LOOK_AHEAD)
     for rate in report["rates"]:
         where = {"k": k, "tau_token": TAU, "rate": rate}
         base = find(report["cells"], sampler="entropy", **where)
-        ours = [find(report["cells"], sampler=name, **where) for name in LOOK_AHEAD]
-        gaps = [gap(line, "recovered_gap", 1, 100) for line in ours]
+        gaps = [marked(find(report["cells"], sampler=name, **where), "recovered_gap") for name in others]
         rows.append([f"{100 * rate:.0f} %", interval(base, "recovered").as_share().show(1, 100), *gaps])
-    return [["masked", "`entropy` recovers, %", *(f"`{name}`" for name in LOOK_AHEAD)], *rows]
+    return [["masked", "`entropy` recovers, %", *(f"`{name}`" for name in others)], *rows]
+
+
+def pooled(report: Line) -> list[list[str]]:
+    """What samplers that draw change in the mean of low and of middle mask rates."""
+    rows = []
+    for line in (line for line in report["pooled"] if line["tau_token"] == TAU):
+        how = [f"`{line['sampler']}`", str(line["k"])]
+        shown = (marked(line, f"recovered_{key}") for key in ("gap", "lead", "cold"))
+        rows.append([*how, {"up to .3": "5 to 30 %", ".4 to .8": "40 to 80 %"}[line["rates"]], *shown])
+    heads = ["less `entropy`", f"less `{GREEDY}`", "less `entropy` at τ_token 0"]
+    return [["sampler", "K", "masked", *heads], *rows]
 
 
 def calibration(report: Line) -> list[list[str]]:
@@ -92,7 +109,7 @@ def tables(report: Line) -> dict[str, list[list[str]]]:
     """Every table of the page, by its name there."""
     both = {f"rates, K = {k}": rate_gaps(report, k) for k in (1, 2)}
     loops = {"loop of one chain": loop_example(report), "loops of all chains": loop_means(report)}
-    return {**loops, **both, "calibration": calibration(report)}
+    return {**loops, **both, "pooled": pooled(report), "verdicts": verdicts(report), "calibration": calibration(report)}
 
 
 def rates_as_text(rates: list[float]) -> str:
@@ -102,22 +119,80 @@ def rates_as_text(rates: list[float]) -> str:
 
 
 def verdict(point: Line) -> str:
-    """At which mask rates a sampler certainly recovers more than `entropy`, and at which less."""
-    more, less = point["recovered"]["helps"], point["recovered"]["hurts"]
-    said = f"more at {rates_as_text(more)}" if more else "more at no mask rate"
-    return f"{said}, {f'less at {rates_as_text(less)}' if less else 'less at none'}"
+    """At which mask rates a sampler certainly recovers more than another, and at which less."""
+    found = {"more": point["recovered"]["helps"], "less": point["recovered"]["hurts"]}
+    return ", ".join(f"{word} at {rates_as_text(rates)}" for word, rates in found.items() if rates) or "at none"
+
+
+def verdicts(report: Line) -> list[list[str]]:
+    """Every sampler that looks ahead, with every setting, against both greedy orders."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for point in report["turning_points"]:
+        how = (f"`{point['sampler']}`", str(point["k"]), number(point["tau_token"]))
+        rows.setdefault(how, []).append(verdict(point))
+    heads = ["than `entropy`", f"than `{GREEDY}`"]
+    return [["sampler", "K", "τ_token", *heads], *([*how, *said] for how, said in rows.items())]
+
+
+def counted(report: Line, against: str) -> tuple[int, int, int]:
+    """How many intervals of recovery there are against a greedy order, and how many say more and less than it."""
+    points = [point["recovered"] for point in report["turning_points"] if point["against"] == against]
+    more, less = (sum(len(point[word]) for point in points) for word in ("helps", "hurts"))
+    return len(points) * len(report["rates"]), more, less
+
+
+def counted_means(report: Line) -> str:
+    """How many intervals of means over several rates there are, and what those at τ_token 0 and above say."""
+    said: dict[bool, list[bool | None]] = {True: [], False: []}
+    for line in report["pooled"]:
+        if line["sampler"] in LOOK_AHEAD:
+            said[line["tau_token"] == 0] += [interval(line, f"recovered_{key}").above() for key in ("gap", "lead")]
+    drawn, cold = ([found for found in said[no_draws] if found is not None] for no_draws in (False, True))
+    of_each, everything = len(said[False]), len(said[False]) + len(said[True])
+    return (
+        f"Samplers that look ahead have {everything} intervals of such means against both greedy orders, of which two "
+        f"or three would leave out 0 by chance. At τ_token {TAU}, {len(drawn)} of {of_each} do, {sum(drawn)} for "
+        f"looking ahead and {len(drawn) - sum(drawn)} against it; at τ_token 0, {len(cold)} of {len(said[True])} do."
+    )
 
 
 def turning_rate(report: Line, k: int, tau: float = TAU) -> str:
-    """The highest mask rate at which looking ahead certainly helps, in a sentence."""
-    points = [point for point in report["turning_points"] if (point["k"], point["tau_token"]) == (k, tau)]
+    """The highest mask rate at which looking ahead certainly recovers more than `entropy`, in a sentence."""
+    where = (k, tau, "entropy")
+    points = [
+        point for point in report["turning_points"] if (point["k"], point["tau_token"], point["against"]) == where
+    ]
     most = max((rate for point in points for rate in point["recovered"]["helps"]), default=None)
-    head = f"With {('one residue', 'two residues')[k - 1]} a step, at τ_token {number(tau)}"
+    head = f"With {('one residue', 'two residues')[k - 1]} a step, at τ_token {number(tau)}, "
     if most is None:
-        return f"{head}, **no sampler that looks ahead certainly recovers more than `entropy`, at any mask rate**."
+        return f"{head}no sampler that looks ahead certainly recovers more than `entropy`, at any mask rate."
     who = [f"`{point['sampler']}`" for point in points if most in point["recovered"]["helps"]]
+    said = f"{head}the highest mask rate at which a sampler that looks ahead certainly recovers more than `entropy` is "
+    return f"{said}{100 * most:.0f} % ({', '.join(who)})."
+
+
+def against_greedy(report: Line) -> str:
+    """How many intervals say that looking ahead recovers more, or less, than each greedy order."""
+    (number_of, more, less), (_, ahead, behind) = (counted(report, who) for who in ("entropy", GREEDY))
     return (
-        f"{head}, **looking ahead certainly helps up to {100 * most:.0f} % masked** ({', '.join(who)}), and not beyond."
+        f"Three samplers that look ahead, four settings and {len(report['rates'])} mask rates are {number_of} "
+        f"intervals. Less `entropy`, {more} of them say more and {less} less; less `confidence` (drawn), {ahead} say "
+        f"more and {behind} less. Were nothing changed, some {0.05 * number_of:.0f} of {number_of} would "
+        "leave out 0 by chance."
+    )
+
+
+def drawing(report: Line) -> str:
+    """What drawing costs `entropy`, and what is left of that with the samplers that win it back."""
+
+    def cold(sampler: str) -> str:
+        lines = [find(report["pooled"], sampler=sampler, k=k, tau_token=TAU, rates=b) for k in (1, 2) for b in BANDS]
+        one, two, three, four = (gap(line, "recovered_cold", 1, 100) for line in lines)
+        return f"{one} and {two} with one residue a step, {three} and {four} with two"
+
+    return (
+        f"In points of recovery less `entropy` at τ_token 0, in the mean of mask rates up to 30 % and of 40 to 80 %: "
+        f"`entropy` at {TAU} has {cold('entropy')}; the default at {TAU} has {cold(DEFAULT)}."
     )
 
 
@@ -135,10 +210,26 @@ def calibration_sentence(report: Line) -> str:
     return f"{said}{percent(full['top1'])} and {percent(full['accuracy'])} %."
 
 
-def band_sentence(report: Line, k: int, band: str) -> str:
-    """What the default changes in the mean of some mask rates."""
-    line = find(report["pooled"], sampler=DEFAULT, k=k, tau_token=TAU, rates=band)
-    return f"{gap(line, 'recovered_gap', 1, 100)} points"
+def band_sentence(report: Line, sampler: str, name: str = "recovered_gap") -> str:
+    """What a sampler changes in the mean of low and of middle mask rates, with one and with two residues a step."""
+    low, middle = (
+        " and ".join(
+            gap(find(report["pooled"], sampler=sampler, k=k, tau_token=TAU, rates=band), name, 1, 100) for k in (1, 2)
+        )
+        for band in BANDS
+    )
+    return f"{low} points at mask rates up to 30 %, {middle} at 40 to 80 %"
+
+
+def likelihood_sentence(report: Line) -> str:
+    """What the default gains over the greedy order in likelihood under the model itself."""
+    lines = [find(report["pooled"], sampler=DEFAULT, k=k, tau_token=TAU, rates=band) for k in (1, 2) for band in BANDS]
+    one, two, three, four = (gap(line, "pll_lead", 3) for line in lines)
+    return (
+        f"What the default gains over `confidence` (drawn) is likelihood under the model itself, and little of it: "
+        f"{one} nats per residue at mask rates up to 30 % and {two} at 40 to 80 % with one residue a step, {three} and "
+        f"{four} with two."
+    )
 
 
 def too_few(report: Line) -> str:
@@ -152,14 +243,15 @@ def findings(report: Line) -> str:
     if few := too_few(report):
         head = f"- **At which mask rate looking ahead stops helping is not decided.** {few}"
         return "\n- ".join([head, calibration_sentence(report), loop_sentence(report)])
-    bands = ("up to .3", ".4 to .8", ".9 and 1")
-    low, middle, high = (f"{band_sentence(report, 1, band)} and {band_sentence(report, 2, band)}" for band in bands)
-    pooled = (
-        f"The default, `{DEFAULT}`, less `entropy`, with one and with two residues a step: {low} in the mean of mask "
-        f"rates up to 30 %, {middle} at 40 to 80 %, {high} at 90 and 100 %."
+    means = (
+        f"In the mean of several mask rates, at τ_token {TAU}, with one and with two residues a step, the default, "
+        f"`{DEFAULT}`, less `entropy`: {band_sentence(report, DEFAULT)}. `confidence` (drawn), which looks at nothing "
+        f"ahead, less `entropy`: {band_sentence(report, GREEDY)}. The default less `confidence` (drawn): "
+        f"{band_sentence(report, DEFAULT, 'recovered_lead')}."
     )
-    turns = "\n- ".join(turning_rate(report, k) for k in (1, 2))
-    return "\n- ".join([f"- {turns}", pooled, calibration_sentence(report), loop_sentence(report)])
+    turns = " ".join(turning_rate(report, k) for k in (1, 2))
+    said = [against_greedy(report), turns, means, calibration_sentence(report), loop_sentence(report)]
+    return "\n".join(f"- {each}" for each in said)
 
 
 def loop_sentence(report: Line) -> str:
@@ -190,17 +282,6 @@ def looking(report: Line) -> str:
     return f"{said}times with two, where eight candidates in every step would be eight times."
 
 
-def verdicts(report: Line) -> str:
-    """Every sampler that looks ahead, with every setting."""
-    if few := too_few(report):
-        return few
-    lines = []
-    for point in report["turning_points"]:
-        how = f"`{point['sampler']}`, K = {point['k']}, τ_token {number(point['tau_token'])}"
-        lines.append(f"- {how}: {verdict(point)}")
-    return "\n".join(lines)
-
-
 def sizes(report: Line) -> str:
     """How much was measured."""
     names = ("rates", "loops", "calibration")
@@ -208,7 +289,8 @@ def sizes(report: Line) -> str:
     ways, draws, more = (report["repeats"][what] for what in names)
     return (
         f"Measured were {rates} chains at {len(report['rates'])} mask rates (ways of masking each: {ways}), the loops "
-        f"of {loops} chains (draws of each: {draws}), and calibration with {sure} (ways of masking each: {more})."
+        f"of {loops} chains (draws of each: {draws}), and calibration with {sure} (ways of masking each: {more}). "
+        f"Where all is masked, chains of one length share a canvas, so there are {report['canvases']} of them."
     )
 
 
@@ -218,8 +300,9 @@ def costs(report: Line) -> str:
     for what, cost in report["cost"].items():
         ran, thought = (grouped(cost[name] / 1e6, 2) for name in ("columns", "predicted_columns"))
         took, guess = (grouped(cost[name] / 60) for name in ("seconds", "predicted_seconds"))
-        said.append(f"{what} {ran} million columns in {took} minutes ({thought} million in {guess} were predicted)")
-    return f"It took, all processes added up, on {report['provenance']['device']}: {'; '.join(said)}."
+        predicted = f"{thought} million in {guess} were predicted"
+        said.append(f"{what} {ran} million columns in {took} minutes on {cost['device']} ({predicted})")
+    return f"It took, all processes added up: {'; '.join(said)}."
 
 
 def texts(report: Line) -> dict[str, str]:
@@ -229,7 +312,9 @@ def texts(report: Line) -> dict[str, str]:
         **made,
         "findings": findings(report),
         "looking": looking(report),
-        "verdicts": verdicts(report),
+        "drawing": drawing(report),
+        "means": counted_means(report),
+        "likelihood": likelihood_sentence(report),
         "sizes": sizes(report),
         "costs": costs(report),
     }
@@ -290,10 +375,10 @@ def draw_recovered(axes: Axes, report: Line, k: int) -> None:
 
 def draw_gaps(axes: Axes, report: Line, k: int) -> None:
     axes.axhline(0, color=plots.BLACK, linewidth=1)
-    for at, name in enumerate(LOOK_AHEAD):
+    for at, name in enumerate((GREEDY, *LOOK_AHEAD)):
         own = [find(report["cells"], sampler=name, k=k, tau_token=TAU, rate=rate) for rate in report["rates"]]
         gaps = [interval(line, "recovered_gap") for line in own]
-        known = [(100 * line["rate"] + at - 1, g) for line, g in zip(own, gaps, strict=True)]
+        known = [(100 * line["rate"] + at - 1.5, g) for line, g in zip(own, gaps, strict=True)]
         ends = [[100 * (g.value - g.low) for _, g in known], [100 * (g.high - g.value) for _, g in known]]
         spots = [x for x, _ in known], [100 * g.value for _, g in known]
         axes.errorbar(*spots, yerr=ends, capsize=2, elinewidth=1, **style(name))

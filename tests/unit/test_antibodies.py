@@ -55,6 +55,41 @@ def test_what_the_page_concludes_of_loops_holds() -> None:
     assert abs(cold["recovered"] - ours["recovered"]) < 0.02, "it is what drawing had lost"
 
 
+def test_what_the_page_concludes_of_mask_rates_holds() -> None:
+    report = antibodies.read()
+    assert antibodies.counted(report, "entropy") == (144, 5, 1)
+    assert antibodies.counted(report, antibodies.GREEDY) == (144, 0, 11), "no sampler that looks ahead leads greedy"
+    for point in report["turning_points"]:
+        if point["recovered"]["helps"]:
+            assert (point["sampler"], point["tau_token"]) == (antibodies.DEFAULT, 0.7)
+            assert max(point["recovered"]["helps"]) == 0.7
+    for line in report["pooled"]:
+        found = {
+            key: antibodies.interval(line, f"recovered_{key}").above()
+            for key in ("gap", "lead", "cold")
+            if f"recovered_{key}" in line
+        }
+        if line["tau_token"] == 0:
+            assert set(found.values()) == {None}, "nothing is gained or lost where nothing is drawn"
+        elif line["sampler"] in ("lookum", "info-gain"):
+            assert found == {"gap": None, "lead": False, "cold": False}
+        elif line["sampler"] in (antibodies.DEFAULT, antibodies.GREEDY):
+            assert found["cold"] is None, "it wins back what drawing had lost"
+            assert found.get("lead") is None
+
+
+def test_chains_that_share_a_canvas_count_once() -> None:
+    lines = [{"chain": name} for name in ("trastuzumab", "olokizumab", "trastuzumab", "unknown")]
+    lengths = [antibody.canvas_of(line) for line in lines]
+    assert lengths[0] == lengths[2] == 120
+    assert lengths[3] == "unknown"
+    assert len(antibody.per_canvas(lines, [1.0, 2.0, 3.0, 4.0], 1.0)) == len(set(lengths))
+    assert antibody.per_canvas(lines[::2], [1.0, 3.0], 1.0) == [2.0]
+    others = [{"chain": chain.name} for chain in read_chains()]
+    assert len(antibody.per_canvas(others, [0.0] * 44, 1.0)) == antibodies.read()["canvases"] == 13
+    assert len(antibody.per_canvas(others, [0.0] * 44, 0.9)) == 44
+
+
 def test_every_chain_is_of_amino_acids_and_has_a_loop() -> None:
     chains = read_chains()
     assert len({chain.residues for chain in chains}) == len(chains) == 44
@@ -120,7 +155,7 @@ def test_the_measurement_goes_from_chains_to_a_page(
     assert report["chains"]["loops"] == ["one", "three", "two"]
     cell = antibodies.find(report["cells"], sampler="entropy", k=1, tau_token=0.7, rate=1.0)
     assert 0 <= cell["recovered"] < 0.5, "random weights"
-    assert len(report["turning_points"]) == len(antibody.settings(antibody.LOOK_AHEAD))
+    assert len(report["turning_points"]) == 2 * len(antibody.settings(antibody.LOOK_AHEAD))
     marks = "\n".join(f"<!-- made: {name} -->\n<!-- end -->" for name in antibodies.texts(report))
     page = antibodies.with_numbers(marks, report)
     assert antibodies.with_numbers(page, report) == page
@@ -141,6 +176,7 @@ def test_a_sampler_that_always_helps_is_found_to_help() -> None:
 
     lines = [{"chain": str(i), "cells": cells(0.02 + i / 1000)} for i in range(20)]
     for point in antibody.turning_points(antibody.rate_cells(lines)):
+        assert point["against"] in ("entropy", "confidence (drawn)")
         assert point["recovered"]["helps"] == [rate for rate in antibody.RATES if rate < 0.5]
         assert point["recovered"]["hurts"] == [rate for rate in antibody.RATES if rate >= 0.5]
         assert point["pll"] == {"helps": [], "hurts": []}
