@@ -12,7 +12,8 @@ import pytest
 import infogain
 from infogain.evals import fingerprint as module
 from infogain.evals.fingerprint import describe, fingerprint, tokenizer_fingerprint
-from infogain.load import zoo_folder
+from infogain.load import find_checkpoint
+from infogain.studies import STUDIES
 from infogain.text.text_model import TextModel
 from tests.parity.checkpoints import write_checkpoint
 
@@ -149,10 +150,15 @@ def test_long_reading_says_how_far_it_is(
 def test_the_zoos_model_is_the_one_that_the_results_are_of() -> None:
     """Small models keep the fingerprint they have always had, and studies the cells they have finished."""
     results = Path(__file__).parents[2] / "docs" / "results"
-    mine, first = "f7395ed626cba760bd81788a", "810053f8cba7ed7f59014c42"
-    assert fingerprint(zoo_folder("tiny-reason")) == mine
-    assert {of_results(path) for path in results.glob("*.json") if path.name != "writing.json"} <= {mine}
-    assert of_results(results / "writing.json") == fingerprint(zoo_folder("tiny-tales")) == "1820c008fcda3813fa34f6eb"
+    first = "810053f8cba7ed7f59014c42"
+    known = {
+        "zoo:tiny-reason": "f7395ed626cba760bd81788a",
+        "zoo:tiny-tales": "1820c008fcda3813fa34f6eb",
+        "zoo:tiny-molecule": "36b96834752eaf04fb261287",
+    }
+    assert {name: fingerprint(find_checkpoint(name)) for name in known} == known
+    for path in results.glob("*.json"):
+        assert of_results(path) == known[STUDIES[path.stem].model], path.name
     assert {of_results(path) for path in (results / "first-edition").glob("*.json") if path.name != "card.json"} == {
         first
     }

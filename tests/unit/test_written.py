@@ -16,7 +16,7 @@ from infogain.algorithm.schedule import Steps
 from infogain.cli import main
 from infogain.studies import STUDIES, run_cells
 from infogain.studies.cell import CellResult
-from infogain.studies.lowstep import Collapse, collapse, gap, midway, sooner
+from infogain.studies.lowstep import Collapse, collapse, fewer, gap, midway
 from infogain.studies.run import main as run_program
 from infogain.studies.scored import WAITING, judge_waiting
 from infogain.studies.store import Store
@@ -169,10 +169,10 @@ def test_steps_that_are_not_told_apart_are_a_range() -> None:
     assert collapse(rows) == Collapse(12, 11, 13)
     assert collapse([tried(64, 0.2)]) is None
     assert gap([tried(64, 0.2)]) is None
-    assert sooner(Collapse(8, 8, 8), Collapse(12, 11, 13)) is True
-    assert sooner(Collapse(12, 11, 13), Collapse(8, 8, 8)) is False
-    assert sooner(Collapse(12, 11, 13), Collapse(13, 13, 14)) is None
-    assert sooner(Collapse(12, 11, 13), None) is True
+    assert fewer("", Collapse(8, 8, 8), Collapse(12, 11, 13)) == ("", True, "4 [3, 5] fewer: 8 against 12")
+    assert fewer("", Collapse(12, 11, 13), Collapse(8, 8, 8)).holds is False
+    assert fewer("", Collapse(12, 11, 13), Collapse(13, 13, 14)).holds is None
+    assert fewer("", Collapse(12, 11, None), Collapse(13, 13, 14)).holds is None
 
 
 def test_a_closed_alphabet_gives_an_end_mark(tmp_path: Path, molecules: Path) -> None:

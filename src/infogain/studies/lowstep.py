@@ -6,10 +6,12 @@ granted that more steps do no harm.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
 from infogain.algorithm.schedule import Steps
+from infogain.evals.intervals import Interval
 from infogain.report.numbers import NONE
 from infogain.report.plots import Figure, figure_legend, line, tidy
 from infogain.report.tables import Table
@@ -95,17 +97,10 @@ class LowStepStudy(WrittenStudy):
         figure_legend(figure, axes, 4)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        found = collapses(rows)
-        if "info-gain" not in found or found["info-gain"] is None:
-            return []
-        own = found["info-gain"]
-        return [
-            Check(
-                f"Info-Gain needs fewer steps than {label}", sooner(own, other), f"{own.show()} against {said(other)}"
-            )
-            for label, other in found.items()
-            if label in PAPER and label != "info-gain"
-        ]
+        found = {label: each for label, each in collapses(rows).items() if each}
+        own = found.pop("info-gain", None)
+        others = [label for label in PAPER if label in found] if own else []
+        return [fewer(f"Info-Gain needs fewer steps than {label}", own, found[label]) for label in others if own]
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         written = written_in(rows)
@@ -119,13 +114,11 @@ def said(found: Collapse | None) -> str:
     return found.show() if found else "no number of these"
 
 
-def sooner(one: Collapse, other: Collapse | None) -> bool | None:
-    """Whether one needs fewer steps; open where the ranges overlap."""
-    if other is None:
-        return True
-    if one.high is not None and one.high < other.low:
-        return True
-    return False if other.high is not None and other.high < one.low else None
+def fewer(claim: str, one: Collapse, other: Collapse) -> Check:
+    """Whether one needs fewer steps than the other; open where their ranges overlap."""
+    high, other_high = (math.nan if each.high is None else each.high for each in (one, other))
+    saved = Interval(other.steps - one.steps, other.low - high, other_high - one.low)
+    return Check(claim, saved.above(), f"{saved.show(0)} fewer: {one.steps} against {other.steps}")
 
 
 def enough(row: CellResult) -> bool:

@@ -38,9 +38,8 @@ MASKS = {  # to write, about
     "countdown4": 32,
     "arithmetic": 64,
     "tale": 67,
-    "molecule": 56,
-    "scaffold": 25,
-    "stories": 80,
+    "molecule": 55,
+    "scaffold": 18,
 }
 STEP = 8e-3  # seconds of the host for a step, and
 CANDIDATE = 3e-6  # for each candidate in it

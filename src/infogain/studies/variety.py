@@ -29,7 +29,10 @@ CHEMISTRY: Columns = {
     "novel %": lambda row: interval(row, "novel").show(scale=100),
     "all three %": lambda row: interval(row, "valid_unique_novel").show(scale=100),
     "IntDiv": lambda row: interval(row, "diversity").show(3),
-    **{f"W₁ {name}": lambda row, key=key: number(row[key], 2) for name, key in DISTANCES.items()},  # type: ignore[misc]
+    **{
+        title: lambda row, name=name: number(row[f"distance_{name}"], 2)  # type: ignore[misc]
+        for title, name in DISTANCES.items()
+    },
 }
 
 

@@ -10,7 +10,7 @@ from infogain.studies.cell import Cell
 from infogain.zoo.molecules.metrics import describe_texts, distributions
 from infogain.zoo.molecules.training_set import reference_distributions, training_molecules
 
-DISTANCES = {name: f"distance_{name}" for name in ("length", "weight", "logp", "rings")}
+DISTANCES = {"W₁ length": "length", "W₁ weight": "weight", "W₁ logp": "logp", "W₁ rings": "rings"}  # by their columns
 EXAMPLES = 8  # texts that are kept as they came
 
 
@@ -32,6 +32,6 @@ class Chemistry:
         return {
             **{name: None if math.isnan(share.value) else share.value for name, share in shares.items()},
             **{f"{name}_95": share.plain() for name, share in shares.items()},
-            **{title: own[name].distance(known[name]) if own else None for name, title in DISTANCES.items()},
+            **{f"distance_{name}": own[name].distance(each) if own else None for name, each in known.items()},
             "examples": texts[:EXAMPLES],
         }

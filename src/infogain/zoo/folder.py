@@ -42,14 +42,14 @@ def load_zoo_model(folder: Path, device: str | torch.device = "cpu") -> tuple[De
 
 
 def writes_from_nothing(folder: Path) -> bool:
-    """Whether a model, by its card, knows a task whose canvas has nothing given."""
+    """Whether a model, by its card, knows a task whose canvas has nothing given but its end."""
     try:
         names = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))["data"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
     known = [ALL_TASKS[name] for name in names if name in ALL_TASKS]
     canvases = [(task.alphabet, task.draw(Random(0)).canvas) for task in known if task.unconditional]
-    return any(set(alphabet.encode(canvas)) == {alphabet.mask_id} for alphabet, canvas in canvases)
+    return any(set(alphabet.encode(canvas)) <= {alphabet.mask_id, alphabet.eos_id} for alphabet, canvas in canvases)
 
 
 def writes_molecules(folder: Path) -> bool:
