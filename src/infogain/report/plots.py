@@ -48,6 +48,7 @@ LINES: dict[str, tuple[str, Any]] = {
     "info-gain (φ top-1)": (BLUE, (0, (5, 1, 1, 1))),
     "info-gain (α 0)": (GREEN, (0, (5, 1, 1, 1))),
     "info-gain (α ½)": (GREEN, "-."),
+    "info-gain:validated": (GREEN, "-"),
     "best-of-8": (BLACK, "--"),
 }
 
@@ -72,6 +73,9 @@ SPOTS: dict[str, tuple[str, str]] = {
     "info-gain (α 0, shared)": (GREEN, "s"),
     "info-gain (surprisal, α 0)": (GREEN, "P"),
     "info-gain:validated": (RED, "*"),
+    "lookum (τ_pos .4)": (SKY, "D"),
+    "lookum (τ_pos .4, N 32)": (SKY, "P"),
+    "info-gain:validated (N 32)": (RED, "P"),
 }
 
 

@@ -78,7 +78,7 @@ class VarietyStudy(WrittenStudy):
             tidy(axes, title=f"K = {k}, τ_token = {TAUS[0]}", xlabel=f"{written.texts} that {written.right}, %")
             draw_frontier(axes, spots(own))
         panels[0].set_ylabel("good and different, %")
-        figure_legend(figure, panels[0])
+        figure_legend(figure, panels[-1])  # the last K has all samplers
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         said = []
