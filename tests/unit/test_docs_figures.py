@@ -118,6 +118,38 @@ def test_the_readme_has_the_tales_that_were_told() -> None:
     assert said in README
 
 
+def test_the_guide_has_the_texts_that_were_written() -> None:
+    told = [EVIDENCE.row("writing", K=2, τ_token=1.0, sampler=name) for name in (PRESET, "info-gain", "margin")]
+    tales = "{} % hold together, {} % with `info-gain`, {} % with `margin`"
+    assert tales.format(*(percent(row["accuracy"]) for row in told)) in GUIDE
+    drawn = {"K": 1, "τ_token": 0.7, "task": "molecule"}
+    new = [EVIDENCE.row("variety-molecules", sampler=name, **drawn) for name in ("entropy", PRESET)]
+    molecules = "{} % are valid, different and new, {} % with the default"
+    assert molecules.format(*(percent(row["valid_unique_novel"]) for row in new)) in GUIDE
+
+
+@pytest.mark.parametrize(
+    ("shown", "sampler", "tau"),
+    [
+        ("`entropy` | .7", "entropy", 0.7),
+        ("`margin` | .7", "margin", 0.7),
+        ("`confidence` (drawn) | .7", "confidence (drawn)", 0.7),
+        ("`lookum`, τ_pos .4 | 1", "lookum (τ_pos .4)", 1.0),
+        ("`info-gain` | .7", "info-gain", 0.7),
+        ("`info-gain:validated` | .7", PRESET, 0.7),
+        ("`info-gain:validated` | 1", PRESET, 1.0),
+    ],
+)
+def test_the_zoos_page_has_the_molecules_that_were_written(shown: str, sampler: str, tau: float) -> None:
+    found = [
+        percent(
+            EVIDENCE.row("variety-molecules", sampler=sampler, τ_token=tau, K=k, task="molecule")["valid_unique_novel"]
+        )
+        for k in (1, 4)
+    ]
+    assert f"| {shown} | {' | '.join(found)} |" in (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
+
+
 def test_the_guide_has_what_was_measured() -> None:
     spots = {spot.sampler: spot for spot in mean_spots(EVIDENCE.rows("frontier", K=1))}
     ours, look, drawn, best = (spots[name] for name in (PRESET, "lookum", "confidence (drawn)", "best-of-8"))
