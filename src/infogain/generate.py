@@ -81,13 +81,13 @@ def generate(
     trace        keep every candidate of every step
 
     Options go over those of the sampler or recipe, as in `decode`: n, tau_token and so on, k, or steps and shape,
-    block, order, eos_ids, seed. A block that is left open is 16 columns wide, or as wide as the model's own; where a
-    model of the zoo is given empty prompts (`""`), it is the whole canvas.
+    block, order, eos_ids, seed. A block that is left open is 16 columns wide, or as wide as the model's own; that
+    of a model of the zoo that writes from nothing (zoo:tiny-molecule) is the whole canvas.
 
     A prompt's text depends on its own seed and not on its batch (in half precision: up to rounding).
     """
     job = completions(model, as_prompts(prompts), length, chat, system)
-    settings = _settings(model, as_recipe(recipe, options, generate), options, stop_at_eos, starts_empty(model, job))
+    settings = _settings(model, as_recipe(recipe, options, generate), options, stop_at_eos, writes_whole(model))
     return collect(decode_job(model, job, settings, stop, seeds, batch_size, observe, trace))
 
 
@@ -113,7 +113,7 @@ def stream(
     in flight.
     """
     job = completions(model, as_prompts(prompts), length, chat, system)
-    settings = _settings(model, as_recipe(recipe, options, stream), options, stop_at_eos, starts_empty(model, job))
+    settings = _settings(model, as_recipe(recipe, options, stream), options, stop_at_eos, writes_whole(model))
     return decode_job(model, job, settings, stop, seeds, batch_size, observe, trace)
 
 
@@ -199,14 +199,13 @@ def settle(recipe: Recipe, model: TextModel, stop_at_eos: bool = True, whole: bo
     return replace(recipe, block=block, eos_ids=ends if stop_at_eos else ())
 
 
-def starts_empty(model: TextModel, job: Job) -> bool:
-    """Whether a model of the zoo writes from nothing: its canvas is then one block, unless the recipe says otherwise.
+def writes_whole(model: TextModel) -> bool:
+    """Whether a model's canvas is one block unless the recipe says otherwise: one of the zoo that writes from nothing.
 
-    Models of the zoo were trained on whole canvases. Blocks of 16 would have the first columns of a text written before
-    anything behind them is known.
+    It was trained on whole canvases. Blocks of 16 would have the first columns of a text written before anything behind
+    them is known.
     """
-    words = model.tokenizer
-    return isinstance(words, Alphabet) and all(set(row) <= {words.mask_id, words.eos_id} for row in job.rows)
+    return isinstance(model.tokenizer, Alphabet) and model.tokenizer.closed
 
 
 def as_stops(stop: str | Sequence[str]) -> list[str]:

@@ -129,25 +129,22 @@ def test_the_guide_has_the_texts_that_were_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shown", "sampler", "tau"),
+    ("shown", "sampler"),
     [
-        ("`entropy` | .7", "entropy", 0.7),
-        ("`margin` | .7", "margin", 0.7),
-        ("`confidence` (drawn) | .7", "confidence (drawn)", 0.7),
-        ("`lookum`, τ_pos .4 | 1", "lookum (τ_pos .4)", 1.0),
-        ("`info-gain` | .7", "info-gain", 0.7),
-        ("`info-gain:validated` | .7", PRESET, 0.7),
-        ("`info-gain:validated` | 1", PRESET, 1.0),
+        ("`entropy`", "entropy"),
+        ("`margin`", "margin"),
+        ("`confidence` (drawn)", "confidence (drawn)"),
+        ("`lookum`, τ_pos .4", "lookum (τ_pos .4)"),
+        ("`info-gain`", "info-gain"),
+        ("`info-gain:validated`", PRESET),
     ],
 )
-def test_the_zoos_page_has_the_molecules_that_were_written(shown: str, sampler: str, tau: float) -> None:
-    found = [
-        percent(
-            EVIDENCE.row("variety-molecules", sampler=sampler, τ_token=tau, K=k, task="molecule")["valid_unique_novel"]
-        )
-        for k in (1, 4)
-    ]
-    assert f"| {shown} | {' | '.join(found)} |" in (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
+def test_the_zoos_page_has_the_molecules_that_were_written(shown: str, sampler: str) -> None:
+    page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
+    for tau, said in ((0.7, ".7"), (1.0, "1")):
+        cells = [EVIDENCE.row("variety-molecules", sampler=sampler, τ_token=tau, K=k, task="molecule") for k in (1, 4)]
+        one, four = (percent(cell["valid_unique_novel"]) for cell in cells)
+        assert f"| {shown} | {said} | {one} | {four} |" in page
 
 
 def test_the_guide_has_what_was_measured() -> None:

@@ -177,9 +177,8 @@ def test_steps_that_are_not_told_apart_are_a_range() -> None:
 
 def test_a_closed_alphabet_gives_an_end_mark(tmp_path: Path, molecules: Path) -> None:
     words = Alphabet("CO~_", closed=True)
-    words = replace(words, symbols=tuple(words.symbols))
     words.save(tmp_path)
-    assert Alphabet.load(tmp_path) == words
+    assert Alphabet.load(tmp_path) == replace(words, symbols=tuple(words.symbols))
     assert words.special_tokens_around == ([], [words.eos_id])
     assert Alphabet("CO~_").special_tokens_around == ([], [])
     model = load(molecules)

@@ -24,7 +24,7 @@ from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal, busy, literal
 from infogain.cli.text_output import masks
 from infogain.errors import InputError
-from infogain.generate import BLOCK, Generation, collect, decode_job, starts_empty
+from infogain.generate import BLOCK, Generation, collect, decode_job, writes_whole
 from infogain.options import dashed, fields
 from infogain.provenance import in_words
 from infogain.recipe import Recipe
@@ -81,7 +81,7 @@ def compare(
     check_file(out, overwrite)
     model = source.load()
     job = completions(model, [prompt], length, chat, system)
-    common = recipe_for(model, common_part(settings), whole=starts_empty(model, job))
+    common = recipe_for(model, common_part(settings), whole=writes_whole(model))
     recipes = [with_sampler(common, name, settings) for name in names]
     with busy("warming up"):
         warm_up(model, job, recipes)

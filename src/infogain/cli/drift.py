@@ -19,7 +19,7 @@ from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import Terminal
 from infogain.cli.text_output import masks
 from infogain.drift import Drift, measure
-from infogain.generate import starts_empty
+from infogain.generate import writes_whole
 from infogain.recipe import Recipe
 from infogain.text.prompts import completions
 
@@ -74,7 +74,7 @@ def drift(
     model = source.cached.load()
     lengths = [length if one.length is None else one.length for one in asked]
     job = completions(model, [one.prompt for one in asked], lengths, chat, system)
-    recipe = recipe_for(model, settings, whole=starts_empty(model, job))
+    recipe = recipe_for(model, settings, whole=writes_whole(model))
     with watch(2 * masks(job, model) * recipe.sampler.traits.copies, "decoding twice") as observe:
         report = measure(model, job, recipe, observe=observe)
     console = Terminal()

@@ -15,7 +15,7 @@ from infogain.cli.sections import SectionedCommand
 from infogain.cli.terminal import say
 from infogain.cli.text_output import PlannedTexts, TextOutput, output_flags
 from infogain.errors import InputError
-from infogain.generate import as_stops, starts_empty
+from infogain.generate import as_stops, writes_whole
 from infogain.load import find_checkpoint, is_of_zoo
 from infogain.recipe import Recipe
 from infogain.text.prompts import completions
@@ -103,7 +103,7 @@ def generate(
     model = source.load()
     lengths = [length if one.length is None else one.length for one in asked]
     job = completions(model, [one.prompt for one in asked], lengths, chat, system)
-    recipe = recipe_for(model, settings, stop_at_eos=not ignore_eos, whole=starts_empty(model, job))
+    recipe = recipe_for(model, settings, stop_at_eos=not ignore_eos, whole=writes_whole(model))
     planned = PlannedTexts(model, job, recipe, asked, stop)
     texts = output.write(planned)
     if draw:

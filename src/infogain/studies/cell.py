@@ -11,7 +11,7 @@ from typing import Any
 from infogain.errors import InputError
 from infogain.options import Plain
 from infogain.recipe import Recipe
-from infogain.zoo.tasks import Problem, load_task
+from infogain.zoo.tasks import ALL_TASKS, Problem, load_task
 
 VERSION = 2  # of what a cell means; a change makes all that is cached stale
 MOST_SEEDS = 9  # right answers per problem are kept as one digit
@@ -52,7 +52,9 @@ class Cell:
 
     def key(self, fingerprint: str) -> str:
         """A hash of everything that decides the numbers."""
-        text = json.dumps([VERSION, fingerprint, self.plain()], sort_keys=True)
+        version = ALL_TASKS[self.task].version if self.task in ALL_TASKS else 1
+        parts = [VERSION, fingerprint, self.plain(), *([version] if version > 1 else [])]
+        text = json.dumps(parts, sort_keys=True)
         return blake2b(text.encode(), digest_size=12).hexdigest()
 
     def load_problems(self) -> list[Problem]:

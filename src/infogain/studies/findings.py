@@ -21,7 +21,7 @@ from infogain.evals.intervals import Interval
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.report.numbers import grouped, percent
-from infogain.studies import preset
+from infogain.studies import preset, writing
 from infogain.studies.abstract_study import Check, points
 from infogain.studies.cell import Cell, CellResult, by, pick
 from infogain.studies.frontier import frontier_places
@@ -32,7 +32,7 @@ from infogain.studies.what_counts import mean_lead, mean_measured
 TEMPLATE = "findings.jinja"
 ASKED = (
     *("rows", "row", "number", "mean", "average", "lead", "places", "leader"),
-    *("settings", "best_setting", "tried", "check", "checks"),
+    *("settings", "best_setting", "tried", "wins_of", "check", "checks"),
 )
 
 
@@ -105,6 +105,10 @@ class Evidence:
     def tried(self, **changed: Any) -> float:
         """What counts on validation problems with the chosen setting of Info-Gain, these options changed."""
         return self.settings()[preset.setting_of({**dict(preset.choose(self.rows("preset"))), **changed})]
+
+    def wins_of(self, study: str, sampler: str) -> str:
+        """How often a sampler's texts win against the paper's four baselines, in per cent."""
+        return shown(writing.win_rate(writing.comparisons(self.rows(study), sampler, writing.BASELINES)))
 
     def check(self, study: str, claim: str) -> Check:
         """A claim of the paper as a study found it."""

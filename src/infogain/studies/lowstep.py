@@ -1,7 +1,7 @@
 """The smallest number of steps in which a sampler writes texts most of which are good: the paper's Table 7.
 
 It is found by halving the gap between a number of steps that is too small and one that is enough. That takes for
-granted that more steps do no harm, which is nearly so: which steps write two tokens changes with their number.
+granted that more steps do no harm. It is not always so: which steps write two tokens changes with their number.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ HALF = 0.5
 class Collapse(NamedTuple):
     """The smallest number of steps whose texts are good in more than half of all cases.
 
-    low, high  it lies between the smallest number of steps that may be enough and the smallest that certainly is, by
-               the intervals of what was decoded
+    low, high  it lies above the largest smaller number that certainly is not enough, and not above the smallest that
+               certainly is, by the intervals of what was decoded
     """
 
     steps: int
@@ -150,9 +150,12 @@ def collapses(rows: list[CellResult]) -> dict[str, Collapse | None]:
 
 def collapse(own: list[CellResult]) -> Collapse | None:
     good = [row["steps"] for row in own if enough(row)]
-    may = [row["steps"] for row in own if interval(row, "accuracy").above(HALF) is not False]
+    too_few = [row["steps"] for row in own if interval(row, "accuracy").above(HALF) is False]
     surely = [row["steps"] for row in own if interval(row, "accuracy").above(HALF)]
-    return Collapse(min(good), min(may), min(surely, default=None)) if good else None
+    if not good:
+        return None
+    below = max((steps for steps in too_few if steps < min(good)), default=0)
+    return Collapse(min(good), below + 1, min(surely, default=None))
 
 
 def collapse_table(rows: list[CellResult]) -> Table:

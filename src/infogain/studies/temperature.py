@@ -139,6 +139,23 @@ class WritingTemperatureStudy(WrittenStudy, TemperatureStudy):
     def grid(self) -> tuple[Sequence[float], Sequence[float], int]:
         return WRITING_POS, WRITING_TOKEN, WRITING_K
 
+    def tables(self, rows: list[CellResult]) -> list[Table]:
+        return [measured_table(drawn_positions(rows)), super().tables(rows)[-1]]
+
+    def checks(self, rows: list[CellResult]) -> list[Check]:
+        return super().checks(drawn_positions(rows))
+
+    def summary(self, rows: list[CellResult]) -> list[str]:
+        return super().summary(drawn_positions(rows))
+
+
+def drawn_positions(rows: list[CellResult]) -> list[CellResult]:
+    """The rows with a temperature of positions: without one all candidates are the same action, and none looks ahead.
+
+    All rows, where none has one.
+    """
+    return [row for row in rows if row["τ_pos"] > 0] or rows
+
 
 def temperature_cell(task: str, label: str, k: int, token: float, pos: float, problems: int, seeds: int) -> Cell:
     """A sampler at a setting; one that draws positions whatever the temperature has no τ_pos, so its cells coincide."""
@@ -168,7 +185,7 @@ def sensitivity(rows: list[CellResult], own: list[CellResult]) -> Sensitivity | 
     hotter = [row for row in own if row.cell != cold.cell]
     if not hotter:
         return None
-    costliest = max(hotter, key=lambda row: float(row["entropy"]))
+    costliest = max(own, key=lambda row: float(row["entropy"]))
     worst = min(hotter, key=lambda row: float(row["accuracy"]))
     rise = saved_entropy(interval(costliest, "entropy"), interval(cold, "entropy"))
     return Sensitivity(cold, hot, rise, paired(cold, worst))

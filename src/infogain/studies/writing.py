@@ -1,8 +1,8 @@
 """Texts written by Info-Gain and by the paper's baselines, at three temperatures: the shape of the paper's Table 5.
 
 The paper lets a language model judge. Here a tale holds together or it does not, a molecule is valid or it is not, and
-a text that is good beats one that is not; else it is a tie. So of two samplers that write for the same problems, one
-wins in half of what it is right more often than the other, above a half.
+a text that is good beats one that is not; else it is a tie. Ties count as halves, so the win rate of two samplers that
+write for the same problems is ½ + (difference of their shares of good texts) / 2.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from infogain.studies.abstract_study import Check, accuracy, tabulate
 from infogain.studies.cell import CellResult, Point, by, pick
 from infogain.studies.independent import gaps, interval, share_difference
 from infogain.studies.methods import PRESET, method_points, of_size
-from infogain.studies.written import WrittenStudy, written_in
+from infogain.studies.written import MOLECULES, WrittenStudy, written_in
 
 BASELINES = ("ar", "confidence (top-1)", "entropy", "margin")
 BEYOND = ("confidence (drawn)", "lookum")  # not in the paper's table
@@ -27,7 +27,7 @@ OURS = ("info-gain", PRESET)
 TAUS = (0.5, 1.0, 1.5)
 EXPLAINED = {
     "distinct-1": "different words in per cent of all words of a problem's texts, without what is given; mean. A "
-    "token of a molecule is a word",
+    "token of a molecule is a word, and so is an end mark between the words of a tale",
     "distinct-2": "different pairs of neighbouring words in per cent of all pairs of a problem's texts; mean",
 }
 PAPER = 62.8  # per cent: the paper's mean over all cells
@@ -57,16 +57,18 @@ class WritingStudy(WrittenStudy):
         for axes, (k, own) in zip(figure.subplots(1, len(by_k), sharey=True, squeeze=False)[0], by_k, strict=True):
             for label, of_one in by(own, "sampler").items():
                 hotter = sorted(of_one, key=lambda row: row["τ_token"])
-                x, y = [row["distinct_2"] for row in hotter], [100 * row["accuracy"] for row in hotter]
+                x, y = [100 * row["distinct_2"] for row in hotter], [100 * row["accuracy"] for row in hotter]
                 axes.plot(x, y, marker="o", **line(label))
                 for row, *place in zip(hotter, x, y, strict=True):
                     axes.annotate(f" {row['τ_token']:g}", place, fontsize=7)
-            tidy(axes, xlabel=f"distinct-2 of five {written.texts} (numbers: τ_token)", title=f"K = {k}")
+            tidy(axes, xlabel=f"distinct-2 of a problem's {written.texts}, % (numbers: τ_token)", title=f"K = {k}")
         figure.axes[0].set_ylabel(f"{written.texts} that {written.right}, %")
         figure_legend(figure, figure.axes[0], 6)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        found = []
+        found = list[Check]()
+        if written_in(rows) == MOLECULES:  # the paper writes none
+            return found
         for baseline in (*BASELINES, None):
             pairs = comparisons(rows, "info-gain", (baseline,) if baseline else BASELINES)
             if pairs:

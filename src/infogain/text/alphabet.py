@@ -140,7 +140,8 @@ class Alphabet:
 
     def save(self, folder: Path) -> None:
         own = {"symbols": list(self.symbols), "words": self.words, **({"closed": True} if self.closed else {})}
-        table = {"characters": self.symbols} if isinstance(self.symbols, str) else own
+        plain = isinstance(self.symbols, str) and not (self.words or self.closed)
+        table = {"characters": self.symbols} if plain else own
         (folder / FILE).write_text(json.dumps(table, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod

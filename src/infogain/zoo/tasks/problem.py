@@ -52,6 +52,7 @@ class Task(ABC):
     width: int
     unconditional: bool = False  # there is one canvas only, so nothing can be held out
     many: bool = False  # problems have many right answers, so that how different they are counts too
+    version: int = 1  # of its canvases and its check: a change makes stale what studies have kept
     taught_by: str | None = None  # the task whose texts teach this one, which has none of its own
 
     @abstractmethod

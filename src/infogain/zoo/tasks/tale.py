@@ -30,6 +30,7 @@ class Tale(Task):
     tag = ""
     width = WIDTH
     many = True
+    version = 2  # a doubled full stop and a small letter at the beginning of a sentence are faults
 
     def draw(self, rng: Random) -> Problem:
         while True:
