@@ -338,6 +338,7 @@ def test_names_that_are_unknown_say_so(tmp_path: Path) -> None:
     assert all(name in shown for name in STUDIES)
 
 
+@pytest.mark.slow
 def test_the_results_page_is_what_the_numbers_say(out: Path, tmp_path: Path) -> None:
     assert "No full-size results" in build(tmp_path)
     assert "No study has been run" in save_report(tmp_path).read_text()

@@ -58,6 +58,7 @@ def run(names: list[str], model: Path, out: Path) -> list[dict[str, Any]]:
     return [json.loads((out / f"{name}.json").read_text()) for name in names]
 
 
+@pytest.mark.slow
 def test_every_study_of_tales_leaves_its_tables(tales: Path, tmp_path: Path) -> None:
     for record in run(OF_TALES, tales, tmp_path):
         assert record["points"] == record["expected"] == len(record["rows"]) > 0
