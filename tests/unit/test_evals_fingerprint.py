@@ -14,6 +14,7 @@ from infogain.evals import fingerprint as module
 from infogain.evals.fingerprint import describe, fingerprint, tokenizer_fingerprint
 from infogain.load import find_checkpoint
 from infogain.studies import STUDIES
+from infogain.studies.report_page import load_records
 from infogain.text.text_model import TextModel
 from tests.parity.checkpoints import write_checkpoint
 
@@ -157,15 +158,10 @@ def test_the_zoos_model_is_the_one_that_the_results_are_of() -> None:
         "zoo:tiny-molecule": "36b96834752eaf04fb261287",
     }
     assert {name: fingerprint(find_checkpoint(name)) for name in known} == known
-    for path in results.glob("*.json"):
-        assert of_results(path) == known[STUDIES[path.stem].model], path.name
-    assert {of_results(path) for path in (results / "first-edition").glob("*.json") if path.name != "card.json"} == {
-        first
-    }
-
-
-def of_results(path: Path) -> str:
-    return str(json.loads(path.read_text())["model"]["fingerprint"])
+    found = {record["study"]: record["model"]["fingerprint"] for record in load_records(results)}
+    assert found == {name: known[STUDIES[name].model] for name in found}
+    assert len(found) == len([*results.glob("*.json.gz")]) > 20
+    assert {record["model"]["fingerprint"] for record in load_records(results / "first-edition")} == {first}
 
 
 def test_a_model_put_together_by_hand_is_described_by_its_class() -> None:

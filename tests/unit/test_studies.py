@@ -30,12 +30,12 @@ from infogain.studies.cell_observer import join_paths
 from infogain.studies.decoding import batches, lines, run_cell
 from infogain.studies.diversity import ALONE
 from infogain.studies.methods import METHODS, PRESET, VARIANTS, method_cell, recipe
-from infogain.studies.report_page import ORDER, save_report
+from infogain.studies.report_page import ORDER, load_records, save_report
 from infogain.studies.results_page import build
 from infogain.studies.run import main as run_program
 from infogain.studies.run import seconds
 from infogain.studies.store import Store
-from infogain.studies.study_files import save
+from infogain.studies.study_files import pack_records, read_record, save
 from infogain.studies.subject import Subject
 from infogain.zoo.folder import save_model
 from infogain.zoo.tasks import TASKS
@@ -369,8 +369,23 @@ def test_without_matplotlib_there_is_no_figure(
     assert "0 of 4 points so far" in save_report(tmp_path).read_text()
 
 
+def test_packed_records_are_read_as_they_were(tmp_path: Path) -> None:
+    record = {"study": "beam", "rows": [{"labels": {"τ": 0.7}}]}
+    (tmp_path / "beam.json").write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+    assert read_record(tmp_path, "beam") == record
+    pack_records(tmp_path)
+    first = (tmp_path / "beam.json.gz").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["beam.json.gz"]
+    assert read_record(tmp_path, "beam") == record == load_records(tmp_path)[0]
+    assert read_record(tmp_path, "gain") is None
+    (tmp_path / "beam.json").write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+    pack_records(tmp_path)
+    assert (tmp_path / "beam.json.gz").read_bytes() == first
+
+
 def test_the_shipped_preset_is_the_one_the_committed_study_chose() -> None:
-    rows = json.loads((ROOT / "docs/results/preset.json").read_text())["rows"]
+    (record,) = (record for record in load_records(ROOT / "docs/results") if record["study"] == "preset")
+    rows = record["rows"]
     chosen = next(row["cell"]["recipe"]["sampler"] for row in rows if row["labels"].get("sampler") == "preset")
     assert plain(samplers.make("info-gain:validated")) == chosen
     assert Recipe().sampler == samplers.make("info-gain:validated"), "the default"

@@ -9,7 +9,6 @@ hold for a sentence to stand:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -27,6 +26,7 @@ from infogain.studies.cell import Cell, CellResult, by, pick
 from infogain.studies.frontier import frontier_places
 from infogain.studies.independent import interval, paired
 from infogain.studies.report_page import load_records
+from infogain.studies.study_files import read_record
 from infogain.studies.what_counts import mean_lead, mean_measured
 
 TEMPLATE = "findings.jinja"
@@ -44,11 +44,12 @@ class Evidence:
         self._rows = cache(self._load)
 
     def _load(self, study: str) -> list[CellResult]:
-        path = self.folder / f"{study}.json"
-        if not path.exists():
-            raise InputError(f"a finding needs the numbers of study {study}; there is no {path}. Run it at full size.")
-        rows: list[Plain] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-        return [CellResult(row["labels"], cell_of(row["cell"]), row["numbers"]) for row in rows]
+        record = read_record(self.folder, study)
+        if record is None:
+            raise InputError(
+                f"a finding needs the numbers of study {study}; {self.folder} has none. Run it at full size."
+            )
+        return [CellResult(row["labels"], cell_of(row["cell"]), row["numbers"]) for row in record["rows"]]
 
     def rows(self, study: str, **labels: Any) -> list[CellResult]:
         """The rows of a study that have these labels; at least one."""

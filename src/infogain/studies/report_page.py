@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from infogain.provenance import made_with
 from infogain.report.pages import markup, render
 from infogain.report.tables import Table, meanings_of
 from infogain.studies import trace_pair
+from infogain.studies.study_files import read_record
 
 FILE = "report.html"
 # The case studies come first, then the main table, then the rest.
@@ -77,8 +77,7 @@ class Section:
 
 def load_records(folder: Path) -> list[Plain]:
     """The studies that are there, in order."""
-    paths = [folder / f"{name}.json" for name in ORDER]
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+    return [record for name in ORDER if (record := read_record(folder, name))]
 
 
 def save_report(folder: Path) -> Path:

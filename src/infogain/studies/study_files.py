@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from infogain.studies.cell import Cell, CellResult, Point
 from infogain.studies.subject import Subject
 
 FORMATS = ("png", "svg")
+PACKED = ".json.gz"
 SIGNED = ("model", "cache", "dtype", "device", "infogain")  # first columns of a CSV: what made the row
 # No columns of a CSV.
 LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance", "examples")
@@ -29,6 +31,26 @@ def save(study: Study, rows: list[CellResult], size: str, subject: Subject, fold
     paths[0].write_text(as_text(record), encoding="utf-8")
     save_csv(rows, paths[1])
     return paths + draw(study, rows, folder)
+
+
+def read_record(folder: Path, name: str) -> Plain | None:
+    """What `save` wrote of a study, also where the file has been packed; None where the folder has none."""
+    plain, packed = folder / f"{name}.json", folder / f"{name}{PACKED}"
+    if plain.exists():
+        text = plain.read_text(encoding="utf-8")
+    elif packed.exists():
+        text = gzip.decompress(packed.read_bytes()).decode()
+    else:
+        return None
+    found: Plain = json.loads(text)
+    return found
+
+
+def pack_records(folder: Path) -> None:
+    """Put a gzip file in the place of each study's JSON: an eighth of the bytes, the same ones for the same record."""
+    for path in folder.glob("*.json"):
+        path.with_suffix(PACKED).write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
+        path.unlink()
 
 
 def describe(study: Study, rows: list[CellResult], size: str, subject: Subject) -> Plain:
