@@ -15,7 +15,8 @@ from infogain.errors import InfoGainError, InputError
 from infogain.loop.batch import Batch, Observer
 from infogain.loop.lane import Lane
 from infogain.loop.result import Result, RowResult
-from infogain.models.denoiser import Denoiser
+from infogain.models.denoiser import Denoiser, adapt
+from infogain.models.guided import Guided
 from infogain.resolve import Given, as_recipe
 from infogain.text.text_model import TextModel
 
@@ -49,6 +50,8 @@ def decode(
                      own width)
     order            of the blocks: "sequence" or "random"
     eos_ids          skip the blocks after one that holds such a token; none: never
+    guidance         weight of guidance; the model then runs each row without its prompt too. `guidance_shape` says how
+                     the weight changes while a block is filled
     seed             of the decode
 
     `decode(model, canvas, **result.recipe)` repeats a decode.
@@ -105,9 +108,19 @@ def decode_stream(
 
 def _begin(model: Denoiser | TextModel, lanes: Sequence[Lane], trace: bool) -> Batch:
     """Open all lanes in a new batch. What can be refused is refused here, before any work is done."""
-    batch = Batch(model, trace=trace)
     if not lanes:
         raise InputError("decoding needs at least one lane; got none.")
+    guided = any(lane.guided for lane in lanes if isinstance(lane, Lane))  # of what is no lane, `open` tells
+    batch = Batch(_guiding(model) if guided else model, trace=trace)
     for lane in lanes:
         batch.open(lane)
     return batch
+
+
+def _guiding(model: Denoiser | TextModel) -> Denoiser | TextModel:
+    """The model itself where its rows may carry guidance, else wrapped so that they may."""
+    denoiser = adapt(model.denoiser if isinstance(model, TextModel) else model)
+    if denoiser.guides:
+        return model
+    guided = Guided(denoiser)
+    return TextModel(guided, model.tokenizer, model.name, model.revision) if isinstance(model, TextModel) else guided

@@ -19,8 +19,9 @@ def current(device: torch.device) -> AbstractContextManager[None]:
 
 
 def upload(values: Sequence[int] | Sequence[Sequence[int]] | Tensor, device: torch.device) -> Tensor:
-    """Copy whole numbers from the host to the device, without waiting for it."""
-    host = torch.as_tensor(values, dtype=torch.int64)
+    """Copy whole numbers, or a tensor of fractions, from the host to the device, without waiting for it."""
+    host = torch.as_tensor(values)
+    host = host if host.is_floating_point() and host.numel() else host.to(torch.int64)
     return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
 
 

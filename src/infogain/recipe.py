@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from infogain.algorithm.guidance import CONSTANT, GUIDANCE_SHAPES
 from infogain.algorithm.schedule import SCHEDULES, Schedule, TokensPerStep
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import OptionError, UnknownName
@@ -31,6 +32,18 @@ class Recipe(Options):
     order: str = option("sequence", "order of the blocks", choices=("sequence", "random"))
     eos_ids: tuple[int, ...] | None = option(None, EOS_HELP, low=0)
     seed: int = option(0, "one seed for the decode; rows get their own from it", low=-(2**63), high=2**63 - 1)
+    guidance: float = option(
+        0.0,
+        "weight g of guidance: (1 + g) · logits with the prompt − g · logits without it; 0 is none",
+        low=0,
+        implied=True,
+    )
+    guidance_shape: str = option(
+        CONSTANT,
+        "how g changes while a block's masks are filled: rising and cosine from 0, falling to 0",
+        choices=tuple(GUIDANCE_SHAPES),
+        implied=True,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampler", SAMPLERS.parse(self.sampler))

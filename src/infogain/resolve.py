@@ -21,14 +21,14 @@ from infogain.recipe_files import is_path, load_recipe, recipe_names
 from infogain.samplers import SAMPLERS, Sampler
 
 Given = Recipe | Sampler | str | Path | Mapping[str, Any] | None
-SCHEDULE = {"k": "k", "steps": "count", "shape": "shape"}  # keyword -> option of a schedule
+SCHEDULE = {"k": "k", "steps": "count", "shape": "shape", "rounding": "rounding"}  # keyword -> option of a schedule
 
 
 def as_recipe(given: Given = None, options: Mapping[str, Any] = {}, call: Callable[..., Any] | None = None) -> Recipe:
     """A recipe, with options laid over it.
 
     given    a Recipe; a sampler, its name, or a table of its name and options; a recipe's name, path or table
-    options  of the sampler (n, tau_token …), the schedule (k; or steps and shape), and the recipe's own fields
+    options  of the sampler (n, tau_token …), the schedule (k; or steps, shape, rounding), the recipe's own fields
     call     what was called with them: its keywords are suggested, too, where one is misspelled
     """
     start = _start(given)
@@ -84,14 +84,16 @@ def _vary_schedule(schedule: Schedule, options: Mapping[str, Any]) -> Schedule:
         schedule = TokensPerStep(options["k"])
     elif "count" in options:
         schedule = replace(schedule, count=options["count"]) if isinstance(schedule, Steps) else Steps(options["count"])
-    if "shape" not in options:
+    spread = {name: options[name] for name in ("shape", "rounding") if name in options}
+    if not spread:
         return schedule
     if not isinstance(schedule, Steps):
+        name = next(iter(spread))
         raise OptionError(
-            f"shape says how a number of steps is spread; the schedule is {schedule.name!r}. Give steps "
-            "(--steps), or drop shape."
+            f"{name} says how a number of steps is spread; the schedule is {schedule.name!r}. Give steps "
+            f"(--steps), or drop {name}."
         )
-    return replace(schedule, shape=options["shape"])
+    return replace(schedule, **spread)
 
 
 def _start(given: Given) -> Recipe:

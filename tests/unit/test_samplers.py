@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import infogain
-from infogain import InputError
+from infogain import InputError, OptionError
 from infogain.algorithm import noise
 from infogain.algorithm.objective import immediate_cost, state_uncertainty
 from infogain.algorithm.objective import select as select_index
@@ -61,6 +61,19 @@ def test_greedy_orders(name: str, order: list[int]) -> None:
 
 def test_only_masked_columns_count() -> None:
     assert chosen(make("confidence"), state(P, [True, True, False]), 1) == [0]
+
+
+@pytest.mark.parametrize(("anneal", "left"), [("linear", 1 - 4 / 9), ("compound", 8 / 9 * 7 / 9 * 6 / 9 * 5 / 9)])
+def test_annealed_noise_is_added_to_log_p_and_falls(anneal: str, left: float) -> None:
+    """In the fourth step of nine. The last step has no noise, so that it ranks by p alone."""
+    sampler, z = make("confidence", tau_token=0.0, tau_pos=2.0, anneal=anneal), state(P, step=3)
+    log_p = torch.tensor(P, dtype=torch.float64).max(-1).values.log()
+    best = (log_p + 2.0 * left * noise.of_blocks(noise.gumbel, noise.POSITION, z, 1)[0, 0]).argsort(descending=True)
+    for k in (1, 2):
+        assert chosen(sampler, z, k) == sorted(best[:k].tolist())
+        assert chosen(sampler, state(P, step=8), k) == sorted([2, 0][:k])
+    with pytest.raises(OptionError, match="tau_pos must be above 0"):
+        make("confidence", anneal=anneal)
 
 
 def test_confidence_of_the_drawn_token_differs() -> None:

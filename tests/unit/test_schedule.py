@@ -27,9 +27,14 @@ def run(schedule: Schedule, masks: int) -> list[int]:
     return budgets
 
 
-@given(masks=st.integers(1, 200), steps=st.integers(1, 250), shape=st.sampled_from(["linear", "cosine"]))
-def test_steps_are_kept_and_nothing_is_dropped(masks: int, steps: int, shape: str) -> None:
-    budgets = run(Steps(steps, shape), masks)
+@given(
+    masks=st.integers(1, 200),
+    steps=st.integers(1, 250),
+    shape=st.sampled_from(["linear", "cosine"]),
+    rounding=st.sampled_from(["nearest", "down"]),
+)
+def test_steps_are_kept_and_nothing_is_dropped(masks: int, steps: int, shape: str, rounding: str) -> None:
+    budgets = run(Steps(steps, shape, rounding), masks)
     assert sum(budgets) == masks
     assert len(budgets) == min(steps, masks)
     assert min(budgets) >= 1
@@ -44,6 +49,20 @@ def test_cosine_follows_the_cosine() -> None:
         assert abs(masks - 1024 * math.cos(math.pi / 2 * (t + 1) / 50)) <= 1
     assert budgets[0] == 1
     assert budgets[-1] == 32
+
+
+@pytest.mark.parametrize("steps", [12, 15, 18, 20, 50])
+def test_rounded_down_counts_are_those_of_mmadas_program(steps: int) -> None:
+    """Its lines, in float32: what is left after a step is ⌊1024 · cos(π/2 · r)⌋, at least 1 until the last step."""
+    left, expected = 1024, []
+    for step in range(steps):
+        ratio = torch.tensor(1.0 * (step + 1) / steps)
+        stay = int((1024 * torch.cos(ratio * math.pi * 0.5)).floor())
+        stay = max(1, min(left - 1, stay)) if step < steps - 1 else 0  # its last step returns all that it has drawn
+        expected.append(left - stay)
+        left = stay
+    assert run(Steps(steps, "cosine", "down"), 1024) == expected
+    assert run(Steps(steps, "cosine"), 1024) != expected
 
 
 def test_linear_spreads_the_remainder() -> None:

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from infogain.algorithm import noise
+from infogain.algorithm.guidance import CONSTANT, guidance_of, no_guidance
 from infogain.algorithm.vocabulary import Vocabulary
 from infogain.device import upload
 from infogain.errors import ContextError, InputError
@@ -32,10 +33,13 @@ class Canvas:
     mask_id: int
     revealed: Tensor = None  # type: ignore[assignment]  # [P, L] step of its row that wrote a column; −1: given, or none
     prompt: Tensor = None  # type: ignore[assignment]  # [P] columns of the prompt; unset: all before the first mask
+    guidance: Tensor = None  # type: ignore[assignment]  # [P, 2] weight and shape, see algorithm/guidance.py; unset: NaN
 
     def __post_init__(self) -> None:
         if self.revealed is None or self.prompt is None:  # made by hand
             self._check_shapes()
+        if self.guidance is None:
+            object.__setattr__(self, "guidance", no_guidance(len(self.tokens), self.tokens.device))
         if self.revealed is None:
             object.__setattr__(self, "revealed", torch.full_like(self.tokens, -1))
         if self.prompt is None:
@@ -145,14 +149,18 @@ class Canvas:
         return self._with(x[row] for x in self.parts)
 
     @property
-    def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The tensors that have an entry for each row: tokens, length, revealed, prompt."""
-        return self.tokens, self.length, self.revealed, self.prompt
+    def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The tensors that have an entry for each row: tokens, length, revealed, prompt, guidance."""
+        return self.tokens, self.length, self.revealed, self.prompt, self.guidance
 
     def _with(self, parts: Iterable[Tensor]) -> Canvas:
         """A canvas of other `parts`."""
-        tokens, length, revealed, prompt = parts
-        return Canvas(tokens, length, self.mask_id, revealed, prompt)
+        tokens, length, *rest = parts
+        return Canvas(tokens, length, self.mask_id, *rest)
+
+    def with_guidance(self, weight: float | Sequence[float], shape: str = CONSTANT) -> Canvas:
+        """These rows, each with a weight of guidance (one number, or one per row) and the shape that it takes."""
+        return replace(self, guidance=guidance_of(weight, shape, len(self.tokens)).to(self.tokens.device))
 
     def fit(self, columns: int) -> Canvas:
         """These rows in so many columns: padded, or cut where no row reaches."""

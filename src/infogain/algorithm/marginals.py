@@ -24,21 +24,21 @@ from infogain.kernels import MaskedColumns, Statistics, at_least_float32
 class LazyLogits:
     """Logits [X, V] that are too many to hold: the head computes a few rows at a time, and once more when picked."""
 
-    x: Tensor  # [X, hidden]
-    head: Callable[[Tensor], Tensor]  # [X, hidden] -> [X, V]
+    inputs: tuple[Tensor, ...]  # [X, …] each: what the head reads
+    head: Callable[..., Tensor]  # some rows of each input -> [rows, V]
     width: int  # V
     rows_at_once: int
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.x), self.width
+        return len(self.inputs[0]), self.width
 
     def __getitem__(self, index: Tensor) -> Tensor:
-        return self.head(self.x[index])
+        return self.head(*(x[index] for x in self.inputs))
 
     def then(self, change: Callable[[Tensor], Tensor]) -> LazyLogits:
         """Lazy logits that `change` is applied to whenever the head has computed some. `change`: [X, V] -> [X, V]"""
-        return replace(self, head=lambda x: change(self.head(x)))
+        return replace(self, head=lambda *inputs: change(self.head(*inputs)))
 
     def all(self) -> Tensor:
         """Compute and hold all rows after all. -> [X, V]"""
@@ -46,7 +46,8 @@ class LazyLogits:
 
     def parts(self) -> Iterator[Tensor]:
         """The logits, `rows_at_once` at a time."""
-        return (self.head(part) for part in torch.split(self.x, self.rows_at_once))
+        parts = (torch.split(x, self.rows_at_once) for x in self.inputs)
+        return (self.head(*part) for part in zip(*parts, strict=True))
 
 
 Logits = TypeVar("Logits", Tensor, Tensor | LazyLogits)

@@ -54,6 +54,12 @@ SHAPES: dict[str, Callable[[Tensor], Tensor]] = {  # share of masks left at time
     "linear": lambda t: 1 - t,
     "cosine": lambda t: (t * math.pi / 2).cos(),
 }
+# (share of masks to leave at time t, masks of the block) -> masks to leave
+ROUNDINGS: dict[str, Callable[[Callable[[Tensor], Tensor], Tensor, Tensor], Tensor]] = {
+    "nearest": lambda shape, time, masks: (masks * shape(time)).round(),
+    # in float32, as MMaDA's program computes it: cos(π/3) · 1024 is 511 there
+    "down": lambda shape, time, masks: (masks * shape(time.float())).floor(),
+}
 
 
 @SCHEDULES.register("steps")
@@ -63,6 +69,12 @@ class Steps(Schedule):
 
     count: int = option(help="steps in all", low=1, high=MOST)
     shape: str = option("linear", "how the masks fall: evenly, or slowly first", choices=tuple(SHAPES))
+    rounding: str = option(
+        "nearest",
+        "what becomes of a fraction of a mask to leave: the nearest number, or down as in MMaDA's program",
+        choices=tuple(ROUNDINGS),
+        implied=True,
+    )
 
     def allot(self, masks: Sequence[int]) -> list[int]:
         if self.count < len(masks):
@@ -75,7 +87,7 @@ class Steps(Schedule):
     def budget(self, z: State) -> Tensor:
         later = (z.steps_allotted - z.step - 1).clamp(min=0)  # steps still to come after this one
         time = ((z.step + 1).double() / z.steps_allotted).clamp(max=1)
-        target = (z.block_masks * SHAPES[self.shape](time)).round().long()  # masks to leave
+        target = ROUNDINGS[self.rounding](SHAPES[self.shape], time, z.block_masks).long()  # masks to leave
         ones = torch.ones_like(target)
         # at least one now, and one left for every later step
         return torch.maximum(torch.minimum(z.left - target, z.left - later), ones)

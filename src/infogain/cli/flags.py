@@ -39,7 +39,7 @@ TYPES: dict[Any, click.ParamType[Any]] = {
     str: click.STRING,
     tuple[int, ...]: Ids(),
 }
-RECIPE_FIELDS = ("block", "order", "eos_ids", "seed")
+RECIPE_FIELDS = ("block", "order", "eos_ids", "guidance", "guidance_shape", "seed")
 RECIPE_HELP = (
     "recipe to start from: a TOML file, or a name of `infogain recipe --list`; flags override it; "
     "unset: the defaults below"
@@ -133,6 +133,7 @@ def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list
         _option(TokensPerStep, "k", "-k", "--tokens-per-step", "schedule__k"),
         _option(Steps, "count", "--steps", "schedule__count", note=", in place of -k; unset: as many as -k takes"),
         _option(Steps, "shape", "--shape", "schedule__shape", note=" (with --steps)"),
+        _option(Steps, "rounding", "--rounding", "schedule__rounding", note=" (with --steps)"),
         *(
             _option(
                 Recipe, field, dashed(field), f"recipe__{field}", meaning=meanings.get(field), hidden=field in hidden

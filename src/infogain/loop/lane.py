@@ -18,6 +18,7 @@ from torch import Tensor
 
 from infogain.algorithm import noise
 from infogain.algorithm.canvas import Canvas, order_blocks, split_blocks, whole_numbers
+from infogain.algorithm.guidance import guidance_of
 from infogain.capacity import check_candidates
 from infogain.device import upload
 from infogain.errors import InputError
@@ -69,6 +70,11 @@ class Lane:
         """This lane as the model decodes it, its block a number; refuses what the model or memory does not allow."""
         self.canvas.check(model.vocabulary, model.context)
         self.recipe.check(model.vocabulary, model.attention_block is not None, stops=self.stop is not None)
+        if self.guided and not model.guides:
+            raise InputError(
+                "guidance needs a model that also runs rows without their prompts; this one does not. "
+                "Wrap it: infogain.models.Guided(model)."
+            )
         if tokenizer is not None:
             self.recipe.sampler.check_tokenizer(tokenizer)
         traits, columns = self.recipe.sampler.traits, self.canvas.tokens.shape[1]
@@ -76,7 +82,19 @@ class Lane:
         rows = min(self.max_in_flight or self.rows, self.rows)
         written, counts = rows * min(block or columns, columns), (traits.candidates * traits.copies, traits.beam)
         check_candidates(rows, written, model.vocabulary.count, counts, model.device)
-        return replace(self, recipe=replace(self.recipe, block=block))
+        return replace(self, canvas=self.guided_canvas, recipe=replace(self.recipe, block=block))
+
+    @cached_property
+    def guided_canvas(self) -> Canvas:
+        """The rows with the recipe's guidance, where they carry none of their own."""
+        own = self.canvas.guidance
+        asked = guidance_of(self.recipe.guidance, self.recipe.guidance_shape, self.rows).to(own.device)
+        return replace(self.canvas, guidance=torch.where(own.isnan(), asked, own))
+
+    @property
+    def guided(self) -> bool:
+        """Whether a row has guidance."""
+        return bool((self.guided_canvas.guidance[:, 0] > 0).any())
 
 
 class Block(NamedTuple):

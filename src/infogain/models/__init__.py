@@ -4,6 +4,7 @@ from infogain.models.backbone.backbone import Backbone
 from infogain.models.denoiser import Context, Denoiser, Past, adapt
 from infogain.models.families.checkpoint import load_model
 from infogain.models.full_canvas import FullCanvas
+from infogain.models.guided import Guided
 from infogain.models.huggingface import load_masked_lm, masked_lm
 from infogain.models.tabular import Tabular
 from infogain.models.toys import Toy, judgement, load_toy, one_way, parity, random_joint
@@ -14,6 +15,7 @@ __all__ = [
     "Context",
     "Denoiser",
     "FullCanvas",
+    "Guided",
     "Past",
     "Tabular",
     "Toy",

@@ -52,6 +52,7 @@ class Denoiser(ABC):
     device: torch.device
     attention_block: int | None = None  # block width of a block-causal model; None: every column sees every other
     refresh: int = 1  # consecutive blocks that are opened from one reading of the row, where every column sees all
+    guides: bool = False  # whether rows may carry guidance; `Guided` makes any model do so
     context: int | None = None  # the most columns a row may have; None: no limit
     name: str | None = None  # what outputs call the model; None: its class
     family: str | None = None  # what outputs call its family; None: its class
@@ -122,7 +123,7 @@ def check_logits(logits: Any, shape: Sequence[int]) -> None:
 
 
 NEEDED = ("mask_id", "vocab_size", "attention_block", "device", "columns", "prefill", "__call__")
-OPTIONAL = ("refresh", "context", "dtype", "cache", "engine_name")
+OPTIONAL = ("refresh", "guides", "context", "dtype", "cache", "engine_name")
 
 
 class Adapted(Denoiser):

@@ -50,6 +50,7 @@ class Wrapper(Denoiser):
     device = _of_inner("device")
     attention_block = _of_inner("attention_block")
     refresh: Any = _UnlessSet(lambda wrapper: wrapper.inner.refresh if _appends(type(wrapper)) else 1)
+    guides = _of_inner("guides")
     context = _of_inner("context")
     name: Any = _UnlessSet(
         lambda wrapper: f"{type(wrapper).__name__}({wrapper.inner.name or type(wrapper.inner).__name__})"

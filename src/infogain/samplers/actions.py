@@ -124,6 +124,10 @@ class Greedy(Drawing):
         """φ(ℓ, z): how much this sampler prefers each position, given the token drawn there. [R, W]"""
         raise NotImplementedError(f"{type(self).__name__} must say what φ is: define phi(z, tokens) -> [R, W]")
 
+    def temperature(self, z: State) -> float | Tensor:
+        """The position temperature of this step: one number, or one for each row [R, 1]. Asked where tau_pos is set."""
+        return self.tau_pos
+
     def count(self, z: State, phi: Tensor, order: Tensor, budget: Tensor) -> Tensor:
         """How many positions to take, down the order of preference. [R]"""
         return budget
@@ -138,7 +142,7 @@ class Greedy(Drawing):
             )
         phi = phi if phi.is_floating_point() else phi.double()
         key = phi.clamp(min=torch.finfo(phi.dtype).min)  # −inf ranks last among masked columns, before written ones
-        key = key + self.tau_pos * position_noise(z, 1)[:, 0] if self.tau_pos else key
+        key = key + self.temperature(z) * position_noise(z, 1)[:, 0] if self.tau_pos else key
         order = ordering(z.masked, key)
         chosen = top(order, self.count(z, phi, order, budget))
         return Candidates.grid((chosen & z.masked & (phi == phi))[:, None], tokens)  # never where φ is NaN

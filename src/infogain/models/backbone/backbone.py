@@ -166,7 +166,7 @@ class Backbone(Denoiser):
         x = self._run(tokens, context, row, max_per_row).flatten(0, 1)[masked_columns.flat_index]
         width, head, capacity = self.vocabulary.count, self._logits, _few_sizes(len(x))
         limit = max(1, self.ceiling // (2 * self._size * width)) if self.ceiling is not None else capacity
-        return LazyLogits(x, head, width, limit) if len(x) > limit else head(x, min(capacity, limit))
+        return LazyLogits((x,), head, width, limit) if len(x) > limit else head(x, min(capacity, limit))
 
     def _logits(self, x: Tensor, capacity: int | None = None) -> Tensor:
         ids = self.vocabulary
