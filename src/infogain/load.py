@@ -29,6 +29,7 @@ DTYPES = {
 }
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 ZOO = "zoo:"
+IMAGE_FILE = "image.json"  # in the folder of a model of the zoo that writes images
 WEIGHTS = Path(__file__).parent / "zoo" / "weights"  # of models that come with the package
 SMALL_FILES = ["*.json", "*.txt", "*.jinja"]
 FILES = [*SMALL_FILES, "*.safetensors"]  # of a checkpoint; its remote code is not needed
@@ -62,6 +63,11 @@ def load(
     Where the cache is an approximation, the logger "infogain" says so, and how to be exact.
     """
     folder, kind, where = find_checkpoint(name, revision), as_dtype(dtype), as_device(device)
+    if (folder / IMAGE_FILE).exists():
+        raise InputError(
+            f"a text needs a model that writes texts; {name} writes images. "
+            "Use infogain.load_image_model, or infogain image on the command line."
+        )
     if is_masked_lm(Config(folder)):
         _check_unset(cache=cache, engine=engine, ceiling=ceiling, refresh=refresh)
         model, its_own = load_masked_lm(str(folder), kind, where)

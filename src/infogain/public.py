@@ -15,6 +15,9 @@ from infogain.errors import (
     UnknownName,
 )
 from infogain.generate import Generation, generate, infill, stream
+from infogain.images.generate_images import GeneratedImage, generate_images
+from infogain.images.given_image import GivenImage
+from infogain.images.image_model import ImageModel, load_image_model
 from infogain.load import load
 from infogain.loop.batch import Batch
 from infogain.loop.lane import Lane
@@ -32,7 +35,10 @@ __all__ = [
     "Canvas",
     "ContextError",
     "ContractError",
+    "GeneratedImage",
     "Generation",
+    "GivenImage",
+    "ImageModel",
     "InfoGainError",
     "InputError",
     "Lane",
@@ -52,8 +58,10 @@ __all__ = [
     "decode_lanes",
     "decode_stream",
     "generate",
+    "generate_images",
     "infill",
     "load",
+    "load_image_model",
     "load_recipe",
     "models",
     "samplers",

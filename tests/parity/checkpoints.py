@@ -27,6 +27,7 @@ QWEN_TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 LLADA_SPECIALS = ["<|startoftext|>", "<|endoftext|>", "<|mdm_mask|>", "<|start_header_id|>", "<|end_header_id|>"]
+MMADA_SPECIALS = [f"<|reserved_token_{i}|>" for i in range(11)]  # those that MMaDA has a use for
 QWEN_SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 FAMILIES: dict[str, dict[str, Any]] = {"llada": LLADA, "mmada": MMADA, "dream": DREAM, "sdar": SDAR}
 
@@ -60,6 +61,7 @@ def write_tokenizer(folder: Path, family: str) -> dict[str, int]:
     like_llada = family in ("llada", "mmada")
     mask = {"dream": ["<|beginoftext|>", "<|mask|>"], "sdar": ["<|MASK|>"]}
     names = [*LLADA_SPECIALS, "<|eot_id|>"] if like_llada else [*QWEN_SPECIALS, *mask[family]]
+    names += MMADA_SPECIALS if family == "mmada" else []
     specials = {name: len(table["vocab"]) + i for i, name in enumerate(names)}
     settings: dict[str, Any] = {
         "eos_token": "<|endoftext|>",

@@ -24,6 +24,8 @@ MANY_PARAMETERS = {  # public calls and options; a Triton kernel is given every 
     "generate.decode_job",
     "generate.generate",
     "generate.stream",
+    "images.generate_images.generate_images",
+    "images.image_model.load_image_model",
     "load.load",
     "options.option",
 }

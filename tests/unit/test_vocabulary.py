@@ -42,7 +42,7 @@ def pair(part: Vocabulary, seed: int = 0) -> tuple[Marginals, Marginals]:
 
 def at_masks(part: Vocabulary, lazy: bool) -> Marginals:
     rows = logits_of()[MASKED]
-    given = LazyLogits(rows, lambda x: x.clone(), COUNT, 2) if lazy else rows
+    given = LazyLogits((rows,), lambda x: x.clone(), COUNT, 2) if lazy else rows
     return Marginals.at(MaskedColumns(MASKED, int(MASKED.sum())), given, part)
 
 
@@ -104,7 +104,7 @@ def test_every_lane_excludes_its_own(lazy: bool) -> None:
     base = Vocabulary(SIZE, 11, FIRST, COUNT, (5, 9))
     lanes = [(base.allowing([5]), 2), (base.allowing(None), 3), (base.allowing([9, 7]), 1)]
     logits = logits_of()[MASKED]
-    given = LazyLogits(logits.clone(), lambda x: x.clone(), COUNT, 4) if lazy else logits.clone()
+    given = LazyLogits((logits.clone(),), lambda x: x.clone(), COUNT, 4) if lazy else logits.clone()
     masked_columns = MaskedColumns(MASKED, 6)
     found = Marginals.at(masked_columns, *exclude_by_lane(given, lanes)).statistics.numbers[MASKED]
     at = 0
@@ -116,7 +116,7 @@ def test_every_lane_excludes_its_own(lazy: bool) -> None:
 
 def test_lanes_that_agree_keep_logits_that_are_too_many_to_hold() -> None:
     base = Vocabulary(SIZE, 11, FIRST, COUNT, (5, 9))
-    lazy = LazyLogits(logits_of()[MASKED], lambda x: x, COUNT, 4)
+    lazy = LazyLogits((logits_of()[MASKED],), lambda x: x, COUNT, 4)
     assert exclude_by_lane(lazy, [(base, 2), (base.allowing([7]), 4)]) == (lazy, base)
 
 

@@ -9,6 +9,7 @@ from torch.nn import functional
 from infogain.errors import InputError, NumericsError
 from infogain.images.codec_blocks import DownLevel, Middle, UpLevel, convolution, group_norm, pointwise
 from infogain.images.codec_spec import CodecSpec
+from infogain.images.grey_levels import check_codes
 from infogain.images.quantiser import Quantiser
 
 CEILING = 4.0  # GiB for the activations of a forward
@@ -80,6 +81,16 @@ class Codec(nn.Module):
         self.quantize = Quantiser(self.spec.bits)
         self.decoder = Decoder(self.spec)
 
+    @property
+    def stride(self) -> int:
+        """Pixels that a code stands for, in each direction."""
+        return self.spec.stride
+
+    @property
+    def channels(self) -> int:
+        """Channels of an image: 1 is grey, 3 are red, green and blue."""
+        return self.spec.image_channels
+
     @torch.no_grad()
     def encode(self, images: Tensor, ceiling: float = CEILING) -> Tensor:
         """The codes [B, h, w], row by row as in the image, of images [B, C, H, W] with values from −1 to 1."""
@@ -136,9 +147,4 @@ class Codec(nn.Module):
                 f"codes must be [B, h, w] of whole numbers, at least one; got {list(codes.shape)} of {codes.dtype}. "
                 "Reshape a sequence of codes to its grid, row by row."
             )
-        low, high = (int(bound) for bound in codes.aminmax())
-        if low < 0 or high >= self.spec.codes:
-            raise InputError(
-                f"codes must be from 0 to {self.spec.codes - 1}; got {low if low < 0 else high}. "
-                "Subtract what the model adds to codes to make token ids of them."
-            )
+        check_codes(codes, self.spec.codes)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.errors import InputError
 from infogain.models.backbone.backbone import Backbone
 from infogain.models.backbone.graphs import engine_for
@@ -68,8 +69,12 @@ class Checkpoint:
         engine: str | None = None,
         ceiling: float | None = None,
         refresh: int | None = None,
+        predicts: tuple[int, int] | None = None,
     ) -> Backbone:
-        """Load the weights. The options are those of `load_model`."""
+        """Load the weights. The options are those of `load_model`.
+
+        `predicts`: the first id that the model may predict, and how many follow it; unset: all.
+        """
         if dtype is not None and not isinstance(dtype, torch.dtype):
             raise InputError(f"dtype must be a torch dtype such as torch.bfloat16, or unset; got {dtype!r}.")
         chosen = engine_for(torch.device(device), engine)  # refused before weights are read
@@ -80,7 +85,8 @@ class Checkpoint:
         with torch.device("meta"):
             transformer = Transformer(spec)
         load_weights(transformer, self.family, self.folder, dtype, str(device))
-        return Backbone(transformer.eval(), cache, chosen, ceiling, refresh)
+        vocabulary = Vocabulary(spec.vocab_size, spec.mask_id, *(predicts or (0, None)))
+        return Backbone(transformer.eval(), cache, chosen, ceiling, refresh, vocabulary)
 
 
 def find_family(config: Config) -> Family:
