@@ -28,13 +28,14 @@ from infogain.bench.picture import draw
 from infogain.bench.shapes import SHAPES, make_transformer, random_transformer
 from infogain.bench.speed_page import MARK
 from infogain.bench.speed_page import build as build_page
-from infogain.bench.suites import TRAINED_BYPASS
+from infogain.bench.suites import TRAINED_BYPASS, images
 from infogain.bench.timed import Log, Timed
 from infogain.cli import main
 from infogain.models.backbone.transformer import Transformer
 from infogain.models.families.spec import Spec
 from infogain.provenance import provenance
 from infogain.samplers import Entropy, InfoGain, InfoGainBeam
+from infogain.studies.study_files import read_record
 from infogain.zoo import load_task
 from tests.parity.checkpoints import write_checkpoint
 
@@ -53,6 +54,20 @@ def one_thread() -> None:
 @pytest.fixture(scope="module")
 def bench() -> Bench:
     return Bench("cpu", decodes=1)
+
+
+def test_cases_of_images_count_what_guidance_and_codes_change(bench: Bench) -> None:
+    cases = images("tiny", codes=32, cells=24)
+    found = {name: bench.run(case) for name, case in cases.items()}
+    one, ahead, plain = found["greedy"], found["info-gain"], found["info-gain, without guidance"]
+    assert (one["tokens"], ahead["tokens"]) == (24, 24)
+    assert one["token_forwards"] == 24 * 2 * (24 + 24)  # a step for each mask, and rows without their prompts
+    few = bench.run(replace(cases["info-gain"], steps=6))  # as many as `plain` has
+    guided, unguided = (run["flops_per_step"] / run["candidates_per_row"] for run in (few, plain))
+    assert guided == pytest.approx(2 * unguided, rel=0.05)
+    assert found["greedy, all ids"]["logits_bytes"] == 16 * one["logits_bytes"]  # 512 ids, not 32
+    assert found["greedy, four images"]["tokens"] == 4 * 6
+    assert ahead["case"]["guidance"] == 3.5
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +222,9 @@ def test_a_rate_of_nothing_is_info_gain() -> None:
 
 
 def test_the_trained_rate_is_the_one_the_committed_study_found() -> None:
-    rows = json.loads((ROOT / "docs/results/first-edition/samplers.json").read_text())["rows"]
+    record = read_record(ROOT / "docs/results/first-edition", "samplers")
+    assert record is not None
+    rows = record["rows"]
     for k, rate in TRAINED_BYPASS.items():
         wanted = {"sampler": "info-gain", "K": k, "τ_token": 0.7}
         found = [row["numbers"]["bypassed"] for row in rows if wanted.items() <= row["labels"].items()]

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise InputError(f"{options.out / records.FILE} exists. Name another folder, or add --overwrite.")
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-    bench, began = Bench(options.device), time.perf_counter()
+    bench, began = Bench(options.device, options.decodes), time.perf_counter()
     if options.profile:
         bench.profile(next(iter(cases.values())), options.profile)
         return
@@ -50,6 +50,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help=f"folder for {records.FILE}")
     parser.add_argument("--overwrite", action="store_true", help="replace results that are there")
     parser.add_argument("--device", help="cpu or cuda; unset: the GPU where there is one")
+    parser.add_argument("--decodes", type=int, default=2, help="decodes that are timed, per case")
     engines = (ENGINE, *ENGINES)
     parser.add_argument("--engine", choices=engines, default=ENGINE, help="default: graphs on a GPU, eager elsewhere")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="cases whose name holds one of these words")

@@ -7,6 +7,7 @@ from dataclasses import Field, dataclass, field
 from itertools import product
 from typing import Any
 
+from infogain.algorithm.schedule import Steps, TokensPerStep
 from infogain.bench.bypass import ForcedBypass
 from infogain.errors import InputError, OptionError, UnknownName
 from infogain.models.backbone.backbone import CACHES
@@ -37,9 +38,12 @@ class Case:
     engine: str = ENGINE
     device: str | None = None  # unset: the bench's own
     text: str | None = None  # of every prompt, for a model with a tokenizer; unset: random tokens
+    guidance: float | None = None  # every row runs without its prompt too; unset: it does not
+    codes: int | None = None  # the last so many ids alone can be predicted, as in images; unset: all can
+    count: int | None = None  # steps of a cosine schedule, in place of k
 
     def __post_init__(self) -> None:
-        for name in ("k", "block", "batch", "length", "steps", "refresh"):
+        for name in ("k", "block", "batch", "length", "steps", "refresh", "codes", "count"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise OptionError(f"{name} must be at least 1; got {value}.")
         if self.engine not in (ENGINE, *ENGINES):
@@ -81,7 +85,12 @@ class Case:
 
     @property
     def recipe(self) -> Recipe:
-        return Recipe(self.sampler, self.k, self.block)  # type: ignore[arg-type]  # Recipe parses numbers
+        schedule = Steps(self.count, "cosine") if self.count else TokensPerStep(self.k)
+        return Recipe(self.sampler, schedule, self.block, guidance=self.guidance or 0.0)
+
+    @property
+    def tokens_per_step(self) -> float:
+        return self.length / self.count if self.count else self.k
 
     @property
     def parts(self) -> dict[str, str]:

@@ -79,17 +79,19 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
     return 2 * side**3 / repeat_ms(lambda: a @ b, device, 9) * 1e3
 
 
-def operations(spec: Spec, columns: float, read: float, keys: int) -> float:
+def operations(spec: Spec, columns: float, read: float, keys: int, ids: int | None = None) -> float:
     """Operations of a forward: products of the layers, of the head, and attention over `keys` columns each.
 
     columns  that run through the layers, all rows together
     read     of them, those whose logits are made: after the last attention they alone run on
+    ids      that have logits; unset: all
     """
     head = spec.vocab_size * spec.hidden
     layers = spec.parameters - head * (1 if spec.tied else 2)
     attention = 2 * spec.layers * spec.heads * spec.head_dim * keys
     last = spec.hidden * (spec.heads * spec.head_dim + 3 * spec.intermediate)  # of a layer, what follows attention
-    return 2.0 * (columns * (layers + attention - last) + read * (last + head))
+    logits = spec.hidden * (ids or spec.vocab_size)
+    return 2.0 * (columns * (layers + attention - last) + read * (last + logits))
 
 
 def columns_in_balance(spec: Spec, limits: Plain) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from infogain.algorithm.canvas import Canvas
+from infogain.algorithm.vocabulary import Vocabulary
 from infogain.bench import device_memory
 from infogain.bench.cases import CANVAS, ENGINE, Case
 from infogain.bench.clock import synchronize
@@ -26,6 +27,7 @@ from infogain.loop.step import StepEvent
 from infogain.models.backbone.backbone import Backbone
 from infogain.models.backbone.graphs import engine_for
 from infogain.models.backbone.transformer import Transformer
+from infogain.models.guided import Guided
 from infogain.options import Plain
 from infogain.provenance import provenance
 
@@ -43,7 +45,14 @@ def build(case: Case, transformer: Transformer) -> Timed:
     device = transformer.norm.weight.device
     engine = engine_for(device) if case.engine == ENGINE else case.engine
     cache = case.cache or ("none" if is_of_zoo(case.shape) else None)  # as `load` has it
-    return Timed(Backbone(transformer, cache, engine, refresh=case.refresh))
+    backbone = Backbone(transformer, cache, engine, refresh=case.refresh, vocabulary=predicted(case, transformer))
+    return Timed(backbone if case.guidance is None else Guided(backbone))
+
+
+def predicted(case: Case, transformer: Transformer) -> Vocabulary:
+    """The ids that a case's model predicts: all, or the last ones."""
+    spec = transformer.spec
+    return Vocabulary(spec.vocab_size, spec.mask_id, 0 if case.codes is None else spec.vocab_size - case.codes)
 
 
 class Bench:
@@ -131,7 +140,8 @@ def make_canvas(case: Case, transformer: Transformer) -> Canvas:
     ids = torch.randint(0, spec.vocab_size - 1, (case.batch, case.prompt), generator=generator)
     ids += (ids >= spec.mask_id).long()
     prompts = [row[: case.prompt - i % ((case.ragged or 0) + 1)] for i, row in enumerate(ids.tolist())]
-    return Canvas.from_prompts(prompts, case.length, spec.mask_id, spec.context)
+    canvas = Canvas.from_prompts(prompts, case.length, spec.mask_id, spec.context)
+    return canvas.with_guidance(case.guidance or 0.0)
 
 
 def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
@@ -153,10 +163,7 @@ def play(model: Timed, canvas: Canvas, case: Case, seed: int = 0) -> Log:
     synchronize(model.device)
     log.begin()
     try:
-        log.result = decode(
-            model, canvas, recipe.sampler, schedule=recipe.schedule, block=recipe.block, seed=seed, observe=observe,
-            trace=False,
-        )  # fmt: skip
+        log.result = decode(model, canvas, replace(recipe, seed=seed), observe=observe, trace=False)
         stop()
     except Enough as enough:
         log.result = (enough.partial or [None])[0]

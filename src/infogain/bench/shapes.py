@@ -21,6 +21,8 @@ SHAPES: dict[str, Spec] = {
         "dream", 152064, 3584, 28, 28, 4, 128, 18944, 1e6, 1e-6, 151666, (151643,), qkv_bias=True, shift=True
     ),
     "llada-8b": Spec("llada", 126464, 4096, 32, 32, 32, 128, 12288, 5e5, 1e-5, 126336, (126081,), rope_in_float32=True),
+    # LLaDA with the codes of images behind its tokens
+    "mmada-8b": Spec("mmada", 134656, 4096, 32, 32, 32, 128, 12288, 5e5, 1e-5, 126336, (126081,), rope_in_float32=True),
     # TraDo-8B is trained from SDAR-8B and has its shape.
     "sdar-8b": Spec("sdar", hidden=4096, layers=36, heads=32, intermediate=12288, **_SDAR),  # type: ignore[arg-type]
 }

@@ -42,7 +42,8 @@ def counted() -> Table:
 
 def section(record: Plain) -> str:
     runs = record["cases"]
-    about = [f"## Measured: {record['device']}\n", f"torch {record['versions']['torch']}. {limits(runs)}\n"]
+    suite = "" if record["suite"] in (None, JUDGED) else f", suite {record['suite']}"
+    about = [f"## Measured: {record['device']}{suite}\n", f"torch {record['versions']['torch']}. {limits(runs)}\n"]
     judged = [measured(criteria(runs))] if record["suite"] == JUDGED else []
     tables = [*judged, listing(runs, TIMES), listing(runs, COSTS)]
     left_out = [f"{name} was left out: {reason}\n" for name, reason in record["skipped"].items()]

@@ -12,11 +12,12 @@ from infogain.errors import UnknownName
 from infogain.samplers import Entropy, InfoGain
 
 # Steps that γ = .8 decides, by K: the mean of five tasks that the first edition of zoo:tiny-reason knew. The committed
-# measurements are at these rates; docs/results/first-edition/samplers.json has them.
+# measurements are at these rates; docs/results/first-edition/samplers.json.gz has them.
 TRAINED_BYPASS = {1: 0.779, 2: 0.707}
 Cases = dict[str, Case]
 GREEDY, EVERY = Entropy(), InfoGain(gamma=1.0)  # the second never bypasses
 LONG = "info-gain, long"
+MMADA = "mmada-8b"
 COUNTDOWN, ANSWER = "C93,3,63=33:", 22  # a problem that the small model knows, and the columns it leaves
 SOME = ForcedBypass(rate=TRAINED_BYPASS[1])
 
@@ -63,9 +64,27 @@ def one_and_many(name: str, case: Case) -> Cases:
 
 def shapes() -> Cases:
     """Every published shape, greedy and with look-ahead."""
-    large = [name for name in SHAPES if name != "tiny"]
+    large = [name for name in SHAPES if name not in ("tiny", MMADA)]  # MMaDA's layers are LLaDA's
     both = {"greedy": GREEDY, "info-gain": EVERY}
     return {f"{shape}, {name}": Case(shape, sampler) for shape in large for name, sampler in both.items()}
+
+
+def images(shape: str = MMADA, codes: int = 8192, cells: int = 1024) -> Cases:
+    """One image of 512×512 pixels in the paper's 50 steps, guided; and steps that tell what its parts cost."""
+    prompt = 24  # tokens, about: a short sentence with what stands around it
+    one = Case(shape, GREEDY, block=cells, context=prompt, length=cells, cache="none", guidance=3.5)
+    one = replace(one, codes=codes, count=50)
+    ahead = replace(one, sampler=EVERY)
+    few = replace(ahead, steps=6)
+    return {
+        "greedy": one,
+        "info-gain": ahead,
+        "info-gain, without guidance": replace(few, guidance=None),
+        "info-gain, prompt cached": replace(few, cache="dual"),
+        "info-gain, all ids": replace(few, codes=None),
+        "greedy, all ids": replace(one, steps=6, codes=None),
+        "greedy, four images": replace(one, steps=6, batch=4),
+    }
 
 
 def quick() -> Cases:
@@ -82,7 +101,7 @@ def quick() -> Cases:
 
 
 JUDGED = "judged"
-SUITES: dict[str, Callable[[], Cases]] = {"quick": quick, JUDGED: judged, "shapes": shapes}
+SUITES: dict[str, Callable[[], Cases]] = {"quick": quick, JUDGED: judged, "shapes": shapes, "images": images}
 
 
 def load_suite(name: str, engine: str = ENGINE) -> Cases:

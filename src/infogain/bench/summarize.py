@@ -43,7 +43,7 @@ def _of_steps(case: Case, steps: Sequence[TimedStep], decodes: int) -> Plain:
         "ms_per_step": fmean(ms),
         "median_ms_per_step": median(ms),
         "steps": len(steps) // decodes,
-        "step_tokens_per_s": 1e3 * case.k * sum(step.prompts for step in steps) / sum(ms),
+        "step_tokens_per_s": 1e3 * case.tokens_per_step * sum(step.prompts for step in steps) / sum(ms),
         "candidates_per_row": fmean(step.candidates / step.rows for step in steps),
     }
 
@@ -72,7 +72,8 @@ def _of_limits(case: Case, spec: Spec, steps: Sequence[TimedStep], live: int, li
     ms, columns = fmean(1e3 * step.seconds for step in steps), case.prompt + case.length
     candidates = fmean(step.candidates for step in steps)  # in a forward
     read = columns * candidates if case.cache == CANVAS else fmean(step.read for step in steps)
-    done = operations(spec, live * candidates, read, columns)
+    read *= 1 if case.guidance is None else 2  # what is returned was made of two
+    done = operations(spec, live * candidates, read, columns, case.codes)
     return {
         "flops_per_step": done,
         "of_matmul_rate": 1e3 * done / ms / limits["matmul_flops_per_s"],
