@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from infogain.images.image_tokens import ImageTokens
 from infogain.load import load
 from infogain.models import Denoiser
 from infogain.models.backbone.transformer import Transformer
@@ -23,7 +24,7 @@ from infogain.zoo.tasks import ALL_TASKS
 WEIGHTS = "model.safetensors"
 
 
-def save_model(folder: Path, transformer: Transformer, alphabet: Alphabet, columns: int) -> None:
+def save_model(folder: Path, transformer: Transformer, tokens: Alphabet | ImageTokens, columns: int) -> None:
     """Half precision, LLaDA's names: `models.load_model` reads it like the large ones."""
     from safetensors.torch import save_file
 
@@ -31,7 +32,7 @@ def save_model(folder: Path, transformer: Transformer, alphabet: Alphabet, colum
     weights = {theirs: transformer.get_parameter(ours).detach().cpu().half() for theirs, ours in names.items()}
     save_file(weights, folder / WEIGHTS)
     (folder / "config.json").write_text(json.dumps(llada_config(transformer.spec, columns), indent=2) + "\n")
-    alphabet.save(folder)
+    tokens.save(folder)
 
 
 def load_zoo_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Denoiser, Alphabet]:
@@ -58,6 +59,7 @@ def writes_molecules(folder: Path) -> bool:
 
 
 def llada_config(spec: Spec, columns: int) -> dict[str, Any]:
+    ends = spec.eos_ids[0] if spec.eos_ids else None
     return {
         "model_type": "llada",
         "architectures": ["LLaDAModelLM"],
@@ -81,6 +83,6 @@ def llada_config(spec: Spec, columns: int) -> dict[str, Any]:
         "block_type": "llama",
         "alibi": False,
         "mask_token_id": spec.mask_id,
-        "eos_token_id": spec.eos_ids[0],
-        "pad_token_id": spec.eos_ids[0],
+        "eos_token_id": ends,
+        "pad_token_id": ends,
     }

@@ -14,17 +14,17 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from infogain.errors import NumericsError
+from infogain.options import Plain
 from infogain.zoo.card import CARD_FILE, write_page
 from infogain.zoo.elbo import elbo_loss
 from infogain.zoo.folder import load_zoo_model, save_model
 from infogain.zoo.pool import Pool, fill
 from infogain.zoo.score import CARD, TaskScore, score
-from infogain.zoo.tasks import Task, load_task
+from infogain.zoo.tasks import Task
 from infogain.zoo.trainer import Trainer, TrainingSettings
 
 STATE = "state.pt"  # of an unfinished run; not part of the model
@@ -52,7 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     losses = train(trainer, held_out, out)
     save_model(out, trainer.averaged, settings.alphabet, max(task.width for task in settings.known))
     scores = validate(out, device, settings.known, options.problems)
-    write_card(out, trainer, losses, scores, {name: len(pool.tokens) for name, pool in pools.items()})
+    texts = {name: len(pool.tokens) for name, pool in pools.items()}
+    write_card(
+        out,
+        {"data": {task.name: task.about for task in settings.known}, "texts": texts, **how_trained(trainer)}
+        | {"validation_loss": losses, "validation_scores": [each.plain() for each in scores]},
+    )
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -141,8 +146,7 @@ class Report:
 
 
 def tokens_per_step(trainer: Trainer) -> int:
-    settings = trainer.settings
-    return sum(settings.rows_of(name) * load_task(name).width for name in settings.shares)
+    return sum(trainer.settings.rows_of(name) * pool.tokens.shape[1] for name, pool in trainer.pools.items())
 
 
 def validate(out: Path, device: torch.device, tasks: Sequence[Task], count: int) -> list[TaskScore]:
@@ -163,25 +167,22 @@ def validate(out: Path, device: torch.device, tasks: Sequence[Task], count: int)
     return scores
 
 
-def write_card(
-    out: Path, trainer: Trainer, losses: dict[str, float], scores: list[TaskScore], texts: dict[str, int]
-) -> None:
-    settings = trainer.settings
+def write_card(out: Path, card: Plain) -> None:
+    (out / CARD_FILE).write_text(json.dumps(card, indent=1) + "\n")
+    write_page(out)
+
+
+def how_trained(trainer: Trainer) -> Plain:
+    """What a card says of a run: its settings, how long it took, and where."""
     on_cuda = trainer.device.type == "cuda"
-    card: dict[str, Any] = {
-        "data": {task.name: task.about for task in settings.known},
-        "settings": dataclasses.asdict(settings),
-        "texts": texts,
-        "parameters": settings.spec.parameters,
+    return {
+        "settings": dataclasses.asdict(trainer.settings),
+        "parameters": trainer.settings.spec.parameters,
         "steps": trainer.step,
         "tokens": trainer.step * tokens_per_step(trainer),
         "seconds": round(trainer.seconds, 1),
         "device": torch.cuda.get_device_name(trainer.device) if on_cuda else "CPU",
-        "validation_loss": losses,
-        "validation_scores": [each.plain() for each in scores],
     }
-    (out / CARD_FILE).write_text(json.dumps(card, indent=1) + "\n")
-    write_page(out)
 
 
 if __name__ == "__main__":

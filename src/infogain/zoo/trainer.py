@@ -1,13 +1,12 @@
-"""Training: the settings, one step, and everything a run needs to go on where it stopped."""
+"""Training: what a model of texts learns, one step, and everything a run needs to go on where it stopped."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +18,7 @@ from infogain.models.families.spec import Spec
 from infogain.zoo.characters import Alphabet
 from infogain.zoo.elbo import choose_masks, elbo_loss
 from infogain.zoo.pool import BATCH, Pool
+from infogain.zoo.run_settings import RunSettings, setting
 from infogain.zoo.tasks import ALL_TASKS, TASKS, Task, load_task
 
 Loss = Callable[[Transformer, Tensor, Tensor], Tensor]
@@ -28,43 +28,22 @@ VALIDATION_STEP = 0  # the masks of a validation are always the same
 RESUME_MAY_CHANGE = ("steps", "minutes")
 
 
-def setting(default: Any, help: str) -> Any:
-    return field(default=default, metadata={"help": help})
-
-
 @dataclass(frozen=True)
-class TrainingSettings:
+class TrainingSettings(RunSettings):
+    """What a model that writes texts learns, and how."""
+
     tasks: str = setting(
         ",".join(LEARNT), "what to learn, and the share of each, such as oneway:2,sudoku:0.5,countdown"
     )
-    layers: int = setting(8, "of the transformer")
-    width: int = setting(256, "of its activations")
-    heads: int = setting(8, "of its attention")
-    intermediate: int = setting(688, "width inside its SwiGLU")
-    rows: int = setting(512, "texts of a task in a step, times its share")
-    steps: int = setting(6000, "at most")
-    minutes: float = setting(0.0, "end the schedule after this long if the steps take longer; 0: no limit")
-    rate: float = setting(1e-3, "highest learning rate")
-    warm_up: float = setting(0.02, "share of the run in which the rate rises")
-    weight_decay: float = setting(0.1, "of matrices")
-    average: float = setting(0.999, "memory of the averaged weights, which are the ones kept")
-    clip: float = setting(1.0, "largest norm of a gradient")
     pool: int = setting(500_000, "training texts drawn for each task")
-    seed: int = setting(0, "of weights, texts and masks")
 
     def __post_init__(self) -> None:
-        if self.width % (2 * self.heads):
-            raise InputError(f"width must be a multiple of twice the heads; got {self.width} and {self.heads} heads.")
+        super().__post_init__()
         _ = self.alphabet  # a mistake in the tasks is told now
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The share of each task in a step, by which its rows and its loss are multiplied."""
         return read_shares(self.tasks)
-
-    def rows_of(self, name: str) -> int:
-        """The texts of a task in a step, at least one."""
-        return max(1, round(self.shares[name] * self.rows))
 
     @property
     def known(self) -> list[Task]:
@@ -81,21 +60,7 @@ class TrainingSettings:
 
     @property
     def spec(self) -> Spec:
-        return Spec(
-            family="llada",
-            vocab_size=len(self.alphabet),
-            hidden=self.width,
-            layers=self.layers,
-            heads=self.heads,
-            kv_heads=self.heads,
-            head_dim=self.width // self.heads,
-            intermediate=self.intermediate,
-            rope_theta=10000.0,
-            norm_eps=1e-5,
-            mask_id=self.alphabet.mask_id,
-            eos_ids=(self.alphabet.eos_id,),
-            rope_in_float32=True,
-        )
+        return self.spec_of(len(self.alphabet), self.alphabet.mask_id, (self.alphabet.eos_id,))
 
 
 def read_shares(tasks: str) -> dict[str, float]:
@@ -125,7 +90,7 @@ class Trainer:
     """A training run. Texts and masks are functions of seed and step, so no state of a random generator is kept."""
 
     def __init__(
-        self, settings: TrainingSettings, pools: dict[str, Pool], device: torch.device, loss: Loss = elbo_loss
+        self, settings: RunSettings, pools: dict[str, Pool], device: torch.device, loss: Loss = elbo_loss
     ) -> None:
         self.settings, self.device, self.loss = settings, device, loss
         self.pools = {name: pool.to(device) for name, pool in pools.items()}
@@ -209,7 +174,7 @@ class Trainer:
         torch._foreach_lerp_(tuple(self.averaged.parameters()), tuple(self.transformer.parameters()), 1 - memory)
 
 
-def initialised(settings: TrainingSettings) -> Transformer:
+def initialised(settings: RunSettings) -> Transformer:
     """Random weights of the seed; what is added to the residual stream starts small."""
     transformer = Transformer(settings.spec)
     generator = torch.Generator().manual_seed(settings.seed)
@@ -220,7 +185,7 @@ def initialised(settings: TrainingSettings) -> Transformer:
     return transformer
 
 
-def make_optimiser(transformer: Transformer, settings: TrainingSettings) -> torch.optim.AdamW:
+def make_optimiser(transformer: Transformer, settings: RunSettings) -> torch.optim.AdamW:
     matrices = [parameter for parameter in transformer.parameters() if parameter.ndim == 2]
     norms = [parameter for parameter in transformer.parameters() if parameter.ndim == 1]
     groups = [
