@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeVar
 
 import click
 
 from infogain.algorithm.noise import row_seeds
-from infogain.cli.compare import check, common_part, with_sampler
 from infogain.cli.flags import Flag, Ids, RecipeFlags, gathered
+from infogain.cli.several_samplers import check_samplers, common_part, with_sampler
 from infogain.errors import InputError
 from infogain.images.picture_grid import GridCell, in_rows
 from infogain.recipe import Recipe
 
+T = TypeVar("T")
 NO_PROMPT = "(no prompt)"
 
 
@@ -68,7 +70,7 @@ class ImageAxes:
         self.check(settings)
         names = [name.strip() for name in self.samplers.split(",")] if self.samplers is not None else []
         if names:
-            check(names, settings)
+            check_samplers(names, settings, own)
             common = common_part(settings).over(own)
             by_sampler = {name: with_sampler(common, name, settings) for name in names}
         else:
@@ -109,17 +111,14 @@ def arranged(asked: Sequence[AskedImage], cells: Sequence[GridCell]) -> tuple[li
     Where only one axis has several, its cells stand in as many rows as they need, each with its own name.
     """
     last = max((axis for axis in range(4) if len({one.names[axis] for one in asked}) > 1), default=3)
-    columns = list(dict.fromkeys(one.names[last] for one in asked))
-    rows = list(dict.fromkeys(_but(one.names, last) for one in asked))
+    known = [list(dict.fromkeys(one.names[axis] for one in asked)) for axis in range(4)]  # in the order given
+    columns, rows = known[last], list(product(*_but(known, last)))
     if len(rows) == 1:
         return in_rows([GridCell(cell.picture, one.title) for one, cell in zip(asked, cells, strict=True)]), []
     at = {(_but(one.names, last), one.names[last]): cell for one, cell in zip(asked, cells, strict=True)}
-    grid = [
-        [GridCell(at[row, name].picture, name if row == rows[0] else "") for name in columns if (row, name) in at]
-        for row in rows
-    ]
+    grid = [[GridCell(at[row, name].picture, name if row == rows[0] else "") for name in columns] for row in rows]
     return grid, [", ".join(filter(None, row)) for row in rows]
 
 
-def _but(names: tuple[str, ...], axis: int) -> tuple[str, ...]:
-    return names[:axis] + names[axis + 1 :]
+def _but(names: Sequence[T], axis: int) -> tuple[T, ...]:
+    return (*names[:axis], *names[axis + 1 :])

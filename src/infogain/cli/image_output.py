@@ -57,8 +57,7 @@ class ImageOutput:
     def check(self, count: int) -> None:
         """Find out before a model is loaded what cannot be written, or would be lost."""
         for name, path in self.files.items():
-            if path.suffix.lower() != ENDINGS[name]:
-                raise InputError(f"--{name} must name a file that ends in {ENDINGS[name]}; got {path}.")
+            check_ending(name, path)
             check_file(path, self.overwrite)
         if self.trace and count > 1:
             raise InputError(f"--trace saves the steps of one image; {count} are asked for. --html shows several.")
@@ -99,6 +98,12 @@ class ImageOutput:
             say(f"{'picture' if name == 'out' else name} → {path}", err=True)
         if self.folder:
             say(f"{len(drawing.done)} of {len(drawing.planned.asked)} images → {self.folder}", err=True)
+
+
+def check_ending(name: str, path: Path | None) -> None:
+    """Refuse a file whose name says that it is of another kind."""
+    if path and path.suffix.lower() != ENDINGS[name]:
+        raise InputError(f"--{name} must name a file that ends in {ENDINGS[name]}; got {path}.")
 
 
 def show_costs(drawing: ImageDrawing) -> None:

@@ -109,6 +109,10 @@ class Source:
         """This source with the paper's dual cache, which a model of the zoo has only where it is asked for."""
         return replace(self, cache="dual") if self.cache is None and is_of_zoo(self.name or DEFAULT) else self
 
+    def of_images(self, codec: str | None) -> ImageSource:
+        """This source, of a model that writes images."""
+        return ImageSource(codec=codec, **{key: value for key, value in vars(self).items() if key != "refresh"})
+
     def load(self) -> TextModel:
         if self.name is None:
             say(f"model: {DEFAULT}, which comes with the package; --model names another", err=True)
