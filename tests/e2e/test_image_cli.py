@@ -90,6 +90,34 @@ def test_an_image_is_a_file_that_says_how_to_make_it_again(models: Path, tmp_pat
     assert read_png("l.png")["codes"] == about["codes"]
 
 
+def test_an_image_is_made_again_from_its_file_alone(models: Path, tmp_path: Path) -> None:
+    flags = ["-m", models / "mmada", "--codec", models / "magvit", "--size", "8,12", "--sampler", "info-gain", "--n", 3]
+    ok("image", "the cat sat", *flags, "--steps", 3, "--guidance", 1.5, "--count", 2, "--folder", "each")
+    old = read_png("each/0001.png")
+    ok("image", "--like", "each/0001.png")
+    assert read_png("the-cat-sat.png") == old
+    ok("image", "--like", "each/0001.png", "--steps", 2, "--seed", 4, "--size", 8, "--out", "other.png")
+    new = read_png("other.png")
+    assert (new["recipe"]["schedule"]["count"], new["recipe"]["sampler"]) == (2, old["recipe"]["sampler"])
+    assert (new["size"], new["prompt"], new["seed"] != old["seed"]) == ([8, 8], "the cat sat", True)
+    ok("image", "trouser", "-m", models / "classes", "-k", 5)
+    ok("image", "T-shirt", "--like", "trouser.png", "--count", 2, "--out", "two.png")
+    (first, second) = read_png("two.png")["images"]
+    assert (first["prompt"], first["recipe"], first["seed"]) == (
+        "T-shirt",
+        second["recipe"],
+        read_png("trouser.png")["seed"],
+    )
+    assert "two.png holds several" in refused("image", "--like", "two.png")
+    shown, mask = given(tmp_path)
+    parts = ["--image", shown, "--mask", mask]
+    ok("image", "trouser", "-m", models / "classes", *parts, "--out", "part.png")
+    assert "name it again with --image" in refused("image", "--like", "part.png")
+    ok("image", "--like", "part.png", *parts, "--out", "again.png")
+    assert read_png("again.png") == read_png("part.png")
+    assert "must be an image" in refused("image", "--like", "absent.png")
+
+
 def test_a_picture_without_a_name_takes_one_that_is_free(models: Path, tmp_path: Path) -> None:
     for seed in range(3):
         ok("image", "T-shirt", "-m", models / "classes", "--seed", seed)

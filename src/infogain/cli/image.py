@@ -10,6 +10,7 @@ import click
 
 from infogain.cli.flags import Flag, Ids, RecipeFlags, gathered, image_settings_flags
 from infogain.cli.image_axes import ImageAxes, axes_flags
+from infogain.cli.image_like import Like
 from infogain.cli.image_output import ImageOutput, image_output_flags
 from infogain.cli.model import ImageSource, image_model_flags
 from infogain.cli.planned_images import PlannedImages
@@ -18,7 +19,6 @@ from infogain.cli.sections import SectionedCommand
 from infogain.errors import InputError
 from infogain.images.generate_images import image_recipe
 from infogain.images.given_image import GivenImage, check_files
-from infogain.images.image_model import own_recipe
 from infogain.images.pixels import check_pillow
 from infogain.images.png_recipe import read_png
 
@@ -44,10 +44,6 @@ class GivenFlags:
         given = GivenImage(self.image, self.mask, self.extend or (0, 0, 0, 0))
         check_files(given)
         return given
-
-    @property
-    def sides(self) -> int | tuple[int, ...] | None:
-        return self.size[0] if self.size and len(self.size) == 1 else self.size
 
 
 GIVEN: list[Flag] = [
@@ -85,6 +81,11 @@ def show_record(context: click.Context, _: click.Parameter, path: Path | None) -
     callback=show_record,
     help="print as JSON what a PNG of this command says of itself (prompt, seed, recipe, model, codes), and end",
 )
+@click.option(
+    "--like",
+    type=FILE,
+    help="make an image of this command again: prompt, seed, recipe, size and model are its own where not given",
+)
 @axes_flags
 @image_output_flags
 @gathered("parts", GivenFlags, GIVEN)
@@ -92,6 +93,7 @@ def show_record(context: click.Context, _: click.Parameter, path: Path | None) -
 @image_settings_flags
 def image(
     prompts: tuple[str, ...],
+    like: Path | None,
     axes: ImageAxes,
     output: ImageOutput,
     parts: GivenFlags,
@@ -114,14 +116,15 @@ def image(
       infogain image "dress" --sampler info-gain --steps 16 --strip strip.png --gif dress.gif --html dress.html
       infogain image "bag" --image bag.png --mask mask.png --count 4
       infogain image "a red bicycle" --model ./MMaDA-8B-Base --codec ./magvitv2 --image bike.png --extend 0,0,128,0
-      infogain image --read boots.png
+      infogain image --read ankle-boot.png
+      infogain image --like ankle-boot.png --sampler info-gain --out other-sampler.png
     """
     check_pillow()
-    if not prompts:
-        raise InputError('there must be a prompt, such as "ankle boot"; an empty one ("") is no prompt.')
-    asked = axes.asked(prompts, own_recipe(source.model), settings)  # mistakes are found before the model is loaded
-    given, output = parts.given, output.named(prompts[0])
+    old = Like(like)
+    prompts, source = old.prompts(prompts), old.source(source)
+    asked = old.axes(axes, settings).asked(prompts, old.recipe(source), settings)  # mistakes are found before loading
+    given, size, output = parts.given, old.size(parts.size, parts.image), output.named(prompts[0])
     output.check(len(asked))
     model = source.load()
     settled = [replace(one, recipe=image_recipe(model, one.recipe)) for one in asked]
-    output.write(PlannedImages(model, settled, parts.sides, given))
+    output.write(PlannedImages(model, settled, size[0] if size and len(size) == 1 else size, given))

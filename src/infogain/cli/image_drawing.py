@@ -22,7 +22,7 @@ from infogain.options import Plain
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LEAST = 160  # pixels of an image's shorter side, in all that holds more than one
+LEAST, ALONE = 160, 320  # pixels of an image's shorter side: among others, and in an animation of its own
 MOMENTS = 6  # of a strip
 
 
@@ -39,7 +39,7 @@ class ImageDrawing:
         if len(self.planned.asked) == 1:
             self.single(path, 0)
         else:
-            cells = [self._cell(i, None) for i in range(len(self.planned.asked))]
+            cells = [self._cell(i) for i in range(len(self.planned.asked))]
             save_png(path, labelled_grid(*arranged(self.planned.asked, cells)), self._about)
 
     def single(self, path: Path, number: int) -> None:
@@ -53,14 +53,15 @@ class ImageDrawing:
             for i, told in self._told.items()
         ]
         titles = [self.planned.asked[i].title for i in self._told]
-        save_png(path, labelled_grid(lines, titles, self._legend), self._about)
+        save_png(path, labelled_grid(lines, titles, self._legend()), self._about)
 
     def gif(self, path: Path) -> None:
         """All images side by side, step by step together."""
-        frames = []
-        for step in range(max(map(len, self._told.values()))):
-            cells = [self._cell(i, step) for i in range(len(self.planned.asked))]
-            frames.append(labelled_grid(*arranged(self.planned.asked, cells), self._legend))
+        asked, last = self.planned.asked, max(map(len, self._told.values())) - 1
+        least, frames = ALONE if len(asked) == 1 else LEAST, []
+        for step in range(last + 1):
+            cells = [self._cell(i, step, least) for i in range(len(asked))]
+            frames.append(labelled_grid(*arranged(asked, cells), self._legend(f"step {step} of {last}")))
         save_gif(path, frames, as_text(self._about))
 
     def html(self, path: Path) -> None:
@@ -83,26 +84,25 @@ class ImageDrawing:
     def _most(self) -> float:
         return hottest([*self._told.values()])
 
-    @cached_property
-    def _legend(self) -> Image:
-        return heat_legend(self._most, has_unknown([*self._told.values()]))
+    def _legend(self, said: str = "") -> Image:
+        return heat_legend(self._most, has_unknown([*self._told.values()]), said)
 
     @property
     def _about(self) -> Plain:
         """What a file that holds several images says of each."""
         return {"images": [{"number": i, **self.planned.about(image)} for i, image in sorted(self.done.items())]}
 
-    def _cell(self, number: int, step: int | None) -> GridCell:
+    def _cell(self, number: int, step: int | None = None, least: int = LEAST) -> GridCell:
         """An image as it is in a grid, at a step or finished; an empty cell where it was not decoded."""
         if number not in self.done:
             return GridCell(None)
-        return GridCell(self._shown(number) if step is None else self._frame(number, step))
+        return GridCell(self._shown(number, least) if step is None else self._frame(number, step, least))
 
-    def _frame(self, number: int, step: int) -> Image:
+    def _frame(self, number: int, step: int, least: int = LEAST) -> Image:
         height, width = self.done[number].codes.shape
         told = self._told[number]
-        return frame(self._shown(number), (height, width), told[min(step, len(told) - 1)], self._most)
+        return frame(self._shown(number, least), (height, width), told[min(step, len(told) - 1)], self._most)
 
-    def _shown(self, number: int) -> Image:
+    def _shown(self, number: int, least: int) -> Image:
         image = self.done[number].image
-        return magnified(image, self.scale or scale_for(image.size, LEAST))
+        return magnified(image, self.scale or scale_for(image.size, least))

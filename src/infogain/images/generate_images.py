@@ -61,7 +61,8 @@ class GeneratedImage:
     def plain(self) -> Plain:
         """Everything but pixels and trace, as JSON takes it."""
         whole = {name: value for name, value in vars(self).items() if name not in ("pixels", "trace")}
-        return {**whole, "codes": self.codes.tolist(), "revealed": self.revealed.tolist()}
+        size = list(self.pixels.shape[1:])
+        return {**whole, "size": size, "codes": self.codes.tolist(), "revealed": self.revealed.tolist()}
 
 
 def generate_images(

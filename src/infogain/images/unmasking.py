@@ -25,7 +25,7 @@ HEAT: tuple[Colour, ...] = ((27, 12, 65), (107, 24, 110), (186, 54, 85), (242, 1
 UNKNOWN: Colour = (70, 74, 84)  # masked, and in a block that is not open yet
 GROOVE: Colour = (12, 12, 16)  # between patches that are masked
 WIDE_ENOUGH = 8  # pixels of a patch from which on a groove is drawn
-BAR, LEGEND = 90, 280  # pixels: the bar of colours, and the least width of the legend
+BAR = 90  # pixels of the bar of colours
 SECONDS, FASTEST, SLOWEST, LAST = 6.0, 0.06, 0.5, 2.0  # of a whole animation, of a frame, of the last one
 
 
@@ -87,20 +87,25 @@ def frame(finished: Image, shape: tuple[int, int], moment: Moment, most: float) 
     return picture
 
 
-def heat_legend(most: float, blocks: bool = False) -> Image:
-    """A bar of all colours with what its ends stand for, and the grey of blocks that are not open, where there are."""
+def heat_legend(most: float, blocks: bool = False, said: str = "") -> Image:
+    """A bar of all colours with what its ends stand for, below a line that says something else, where it does.
+
+    `blocks`: codes may be masked that the model is not asked about yet; their grey is explained.
+    """
     check_pillow()
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(LETTER)
     before, after = "entropy where masked: 0 ", f" {most:.1f} nats" + ("; grey: not open yet" if blocks else "")
-    left = math.ceil(font.getlength(before))
-    legend = Image.new("RGB", (max(LEGEND, left + BAR + math.ceil(font.getlength(after))), LINE), PAPER)
+    left, top = math.ceil(font.getlength(before)), LINE if said else 0
+    width = left + BAR + math.ceil(font.getlength(after))
+    legend = Image.new("RGB", (width, top + LINE), PAPER)
     pen = ImageDraw.Draw(legend)
-    pen.text((0, 0), before, INK, font=font)
+    pen.text((0, 0), said, INK, font=font)
+    pen.text((0, top), before, INK, font=font)
     for x in range(BAR):
-        pen.line((left + x, 3, left + x, LINE - 4), colour(x / (BAR - 1), 1.0))
-    pen.text((left + BAR, 0), after, INK, font=font)
+        pen.line((left + x, top + 3, left + x, top + LINE - 4), colour(x / (BAR - 1), 1.0))
+    pen.text((left + BAR, top), after, INK, font=font)
     return legend
 
 
