@@ -285,6 +285,7 @@ def test_mistakes_are_found_before_the_model_is_loaded(models: Path, tmp_path: P
     (tmp_path / "each" / "0001.png").write_bytes(b"mine")
     image = ("image", "trouser", "-m", tmp_path / "no-such-model")
     for flags, said in {
+        ("--read", shown): "writes no image; 'trouser' came too",
         ("--steps", 0): "must be at least 1; got 0",
         ("--step-counts", "4,0"): "at least 1; got 0",
         ("--sampler", "unifrom"): "Did you mean 'uniform'?",

@@ -64,21 +64,11 @@ GIVEN: list[Flag] = [
 ]
 
 
-def show_record(context: click.Context, _: click.Parameter, path: Path | None) -> None:
-    """Print what a file says of itself, and end."""
-    if path is not None and not context.resilient_parsing:
-        sys.stdout.write(json_line(read_png(path), sys.stdout.encoding))
-        context.exit()
-
-
 @click.command(cls=SectionedCommand)
 @click.argument("prompts", nargs=-1, metavar="[PROMPT]...")
 @click.option(
     "--read",
     type=FILE,
-    is_eager=True,
-    expose_value=False,
-    callback=show_record,
     help="print as JSON what a PNG of this command says of itself (prompt, seed, recipe, model, codes), and end",
 )
 @click.option(
@@ -93,6 +83,7 @@ def show_record(context: click.Context, _: click.Parameter, path: Path | None) -
 @image_settings_flags
 def image(
     prompts: tuple[str, ...],
+    read: Path | None,
     like: Path | None,
     axes: ImageAxes,
     output: ImageOutput,
@@ -120,6 +111,9 @@ def image(
       infogain image --like ankle-boot.png --sampler info-gain --out other-sampler.png
     """
     check_pillow()
+    if read:
+        show_record(read, prompts)
+        return
     old = Like(like)
     prompts, source = old.prompts(prompts), old.source(source)
     asked = old.axes(axes, settings).asked(prompts, old.recipe(source), settings)  # mistakes are found before loading
@@ -128,3 +122,12 @@ def image(
     model = source.load()
     settled = [replace(one, recipe=image_recipe(model, one.recipe)) for one in asked]
     output.write(PlannedImages(model, settled, size[0] if size and len(size) == 1 else size, given))
+
+
+def show_record(path: Path, prompts: tuple[str, ...]) -> None:
+    """Print what a file says of itself."""
+    if prompts:
+        raise InputError(
+            f"--read prints what a file says and writes no image; {prompts[0]!r:.40} came too. Drop either."
+        )
+    sys.stdout.write(json_line(read_png(path), sys.stdout.encoding))

@@ -123,9 +123,13 @@ def spread(count: int, wanted: int) -> list[int]:
 
 def save_gif(path: Path, frames: Sequence[Image], about: str) -> None:
     """Write frames as an animation that begins again when it ends, with what it is `about` as the file's comment."""
+    check_pillow()
+    from PIL.Image import Quantize
+
     each = min(max(SECONDS / len(frames), FASTEST), SLOWEST)
     durations = [round(1000 * each)] * (len(frames) - 1) + [round(1000 * LAST)]
-    first, *rest = (one.quantize(256) for one in frames)
+    # rare colours are kept: those of heat are few among the pixels of an image
+    first, *rest = (one.quantize(256, Quantize.MAXCOVERAGE) for one in frames)
     first.save(
         path, format="GIF", save_all=True, append_images=rest, duration=durations, loop=0, comment=about.encode()
     )
