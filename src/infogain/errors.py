@@ -57,6 +57,9 @@ ELSEWHERE = {
     "block_size": "block",
     "block_length": "block",
     "gen_length": "length",
+    "guidance_scale": "guidance",
+    "num_inference_steps": "steps",
+    "num_images_per_prompt": "count",
 }
 
 

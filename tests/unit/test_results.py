@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import infogain
 from infogain import Canvas, ContractError, InputError, Lane, Recipe, StepEvent, Trace
 from infogain.loop.lane import Parked, make_requests
 from infogain.loop.result import collect
+from infogain.loop.trace import TraceImage
 from infogain.models import random_joint
 from infogain.samplers import make
 from tests.cases import LAYOUTS, MODEL, Counting
@@ -38,6 +40,20 @@ def test_a_trace_loads_back(tmp_path: Path) -> None:
     lines = path.read_text().splitlines()
     assert json.loads(lines[0])["kind"] == "header"
     assert len(lines) == len(trace.steps) + 2
+
+
+def test_a_trace_says_where_its_images_are(tmp_path: Path) -> None:
+    trace = infogain.decode(MODEL, CANVAS, "entropy").trace
+    assert trace is not None
+    shown = TraceImage(height=1, width=2, starts=[0] * 4, pictures=["data:image/png;base64,AAAA"] * 4)
+    path = tmp_path / "trace.jsonl"
+    replace(trace, image=shown).save(path)
+    assert Trace.load(path).image == shown
+    assert Trace.load(path) != trace
+    header, rest = path.read_text().split("\n", 1)
+    path.write_text(json.dumps({**json.loads(header), "image": {"height": 1}}) + "\n" + rest)
+    with pytest.raises(InputError, match="must be the JSON lines"):
+        Trace.load(path)
 
 
 def test_a_trace_cut_short_loads_what_is_whole(tmp_path: Path) -> None:

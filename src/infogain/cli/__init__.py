@@ -9,7 +9,7 @@ from infogain.cli.outline import Commands
 from infogain.version import __version__
 
 COMMANDS = Commands(
-    *("demo", "generate", "chat", "infill", "compare", "inspect", "drift", "toy", "study"),
+    *("demo", "generate", "chat", "infill", "image", "compare", "inspect", "drift", "toy", "study"),
     *("bench", "eval", "results", "judge", "reproduce", "samplers", "recipe", "replay", "view", "frequencies"),
     "molecules",
 )
@@ -26,6 +26,7 @@ def main() -> None:
       infogain generate "C93,3,63=33:" --length 22
       infogain generate "Why is the sky blue?" --model GSAI-ML/LLaDA-8B-Instruct
       infogain chat --model ./dream --sampler info-gain -k 2
+      infogain image "ankle boot" --count 8
       infogain samplers info-gain
       infogain toy one-way --sampler info-gain -k 2
       infogain recipe --sampler info-gain --block 16 > my-recipe.toml

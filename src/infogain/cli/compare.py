@@ -14,32 +14,30 @@ from rich.table import Table
 from rich.text import Text
 
 from infogain.algorithm.schedule import TokensPerStep
+from infogain.cli.compare_images import check_unset, compare_images
 from infogain.cli.flags import RecipeFlags, shared_settings_flags
 from infogain.cli.generate import CHAT, LENGTH, SYSTEM
-from infogain.cli.layout import COST_OF_A_TEXT, explained, plain_table
-from infogain.cli.model import Source, model_flags, recipe_for
+from infogain.cli.layout import explained
+from infogain.cli.model import CODEC, DEFAULT, Source, model_flags, recipe_for
 from infogain.cli.output_files import OVERWRITE, check_file
 from infogain.cli.progress import watch
 from infogain.cli.sections import SectionedCommand
+from infogain.cli.several_samplers import COSTS, check_samplers, common_part, cost_table, with_sampler
 from infogain.cli.terminal import Terminal, busy, literal
 from infogain.cli.text_output import masks
-from infogain.errors import InputError
 from infogain.generate import BLOCK, Generation, collect, decode_job, writes_whole
-from infogain.options import dashed, fields
+from infogain.images.image_model import writes_images
 from infogain.provenance import in_words
 from infogain.recipe import Recipe
-from infogain.samplers import SAMPLERS
 from infogain.text.prompts import Job, completions
 from infogain.text.text_model import TextModel
 
 Outcome = tuple[str, Generation, float]  # sampler, text, seconds
 NARROWEST = 28  # columns a text needs to be read beside others
-ROOMY = 70  # columns that hold every title of the table of costs on one line
 MEANINGS = {
-    **COST_OF_A_TEXT,
+    **COSTS,
     "tokens": "written, up to the end of the text",
     "end": "eos: a token ended the text; length: all its columns are written",
-    "seconds": "of the decode, the model being warm",
 }
 
 
@@ -52,8 +50,11 @@ MEANINGS = {
 @LENGTH
 @CHAT
 @SYSTEM
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="save texts and costs as JSON")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="save texts and costs as JSON; images as a PNG"
+)
 @OVERWRITE
+@CODEC
 @shared_settings_flags
 def compare(
     prompt: str,
@@ -64,6 +65,7 @@ def compare(
     system: str | None,
     out: Path | None,
     overwrite: bool,
+    codec: str | None,
     settings: RecipeFlags,
 ) -> None:
     """Decode one prompt with several samplers.
@@ -71,14 +73,22 @@ def compare(
     Texts stand side by side where the terminal is wide enough; a table says what each cost. Recipe flags hold for
     every sampler that takes them. Each sampler runs once briefly before any is timed.
 
+    A model of the zoo that writes images, or an MMaDA checkpoint with a --codec, writes an image with each sampler;
+    --out then saves them side by side as a PNG.
+
     \b
     Examples:
       infogain compare "Why is the sky blue?" --samplers entropy,info-gain --model ./llada
       infogain compare "2+3*4=" --samplers ar,eb,info-gain,info-gain-beam -k 2 --model ./dream --length 64
+      infogain compare "ankle boot" --model zoo:tiny-image --samplers uniform,info-gain --steps 16 --out boots.png
     """
-    names = [name.strip() for name in samplers.split(",")]
-    check(names, settings)
     check_file(out, overwrite)
+    if codec is not None or writes_images(source.name or DEFAULT):
+        check_unset(length=length, chat=chat, system=system, refresh=source.refresh)
+        compare_images(prompt, source.of_images(codec), samplers, settings, out)
+        return
+    names = [name.strip() for name in samplers.split(",")]
+    check_samplers(names, settings, Recipe())
     model = source.load()
     job = completions(model, [prompt], length, chat, system)
     common = recipe_for(model, common_part(settings), whole=writes_whole(model))
@@ -112,27 +122,6 @@ def timed(model: TextModel, job: Job, recipe: Recipe, name: str) -> tuple[Genera
         return text, time.perf_counter() - begun
 
 
-def check(names: list[str], settings: RecipeFlags) -> None:
-    """Find mistakes now, not after the model is loaded."""
-    common = common_part(settings).over(Recipe())
-    taken = {option for name in names for option in fields(type(with_sampler(common, name, settings).sampler))}
-    given = [*settings.sampler, *(["base"] if settings.base else [])]
-    if strange := [flag for flag in given if flag not in taken]:
-        raise InputError(f"none of {', '.join(names)} takes {dashed(strange[0])}. Drop it, or add a sampler that does.")
-
-
-def with_sampler(recipe: Recipe, name: str, settings: RecipeFlags) -> Recipe:
-    """The recipe with the sampler of this name, and of the flags those that it takes."""
-    takes = fields(SAMPLERS[name])
-    own = {key: value for key, value in settings.sampler.items() if key in takes}
-    return RecipeFlags(sampler={"name": name, **own}, base=settings.base if "base" in takes else {}).over(recipe)
-
-
-def common_part(settings: RecipeFlags) -> RecipeFlags:
-    """The flags that hold for every sampler."""
-    return replace(settings, sampler={}, base={})
-
-
 def side_by_side(outcomes: list[Outcome], width: int) -> list[Table | Text]:
     if width // len(outcomes) < NARROWEST:
         parts = [(Text(name, "bold"), literal(text.text + "\n")) for name, text, _ in outcomes]
@@ -145,14 +134,5 @@ def side_by_side(outcomes: list[Outcome], width: int) -> list[Table | Text]:
 
 
 def costs(outcomes: list[Outcome], width: int) -> Table:
-    """No number is cut: where it is narrow, columns move together, a title breaks and long names of samplers fold."""
-    table, forwards = plain_table(), "token-forwards"
-    if width < ROOMY:
-        table.padding, forwards = (0, 0, 0, 0), "token-\nforwards"
-    table.add_column("sampler", overflow="fold")
-    for title in ("tokens", "end", "H̃", "forwards", forwards, "seconds"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for name, text, seconds in outcomes:
-        numbers = (f"{text.cumulative_entropy:.2f}", str(text.forwards), str(text.token_forwards), f"{seconds:.1f}")
-        table.add_row(name, str(len(text.tokens)), text.finish, *numbers)
-    return table
+    rows = [((name, len(text.tokens), text.finish), text, seconds) for name, text, seconds in outcomes]
+    return cost_table(("tokens", "end"), rows, width)

@@ -59,6 +59,17 @@ TEXT_EOS = "stop after a block that holds one of these tokens; unset: those that
 TEXT_BLOCK = (
     f"columns decoded together; 0: all of them; unset: {BLOCK}, or the width a block-causal model was trained with"
 )
+STEPS_HELP = "steps in all, in place of -k; unset: as many as -k takes"
+OWN = "unset: as in the model's own recipe"
+IMAGE_SAMPLER = f"{NAMES.rpartition('; unset: ')[0]}; {OWN}"
+IMAGE_MEANINGS = {
+    "recipe": "recipe to start from: a TOML file, or a name of `infogain recipe --list`; flags override it; unset: "
+    "the model's own, for models of the zoo uniform, a code at a time, for MMaDA mmada-t2i",
+    "k": f"codes committed per step; {OWN}",
+    "count": f"steps an image takes, in place of -k; {OWN}",
+    "block": "codes decoded together, row by row; 0 or unset: all of an image",
+    "guidance": "weight g of guidance: (1 + g) · logits with the prompt − g · logits without it; 0 is none; " + OWN,
+}
 Flag = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -99,6 +110,31 @@ def shared_settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return _flagged(command, command, _flags({"block": TEXT_BLOCK, "eos_ids": TEXT_EOS}))
 
 
+def image_settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the recipe flags over the recipe of a model of images, as `settings`; its images have no ends."""
+    sampler = recipe_option(
+        "--sampler", "sampler__name", metavar="NAME", help=IMAGE_SAMPLER, shell_complete=offering(SAMPLERS)
+    )
+    return _flagged(command, command, [sampler, *_flags(IMAGE_MEANINGS, hidden=("eos_ids",))])
+
+
+def gathered(name: str, kind: type, flags: Iterable[Flag]) -> Flag:
+    """Gives a command these flags; it is called with one dataclass of that kind, whose fields they are."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_kind(**given: Any) -> Any:
+            own = {field.name: given.pop(field.name) for field in dataclasses.fields(kind)}
+            return command(**{name: kind(**own)}, **given)
+
+        flagged: Callable[..., Any] = with_kind
+        for flag in reversed(list(flags)):
+            flagged = flag(flagged)
+        return flagged
+
+    return decorate
+
+
 def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags: list[Flag]) -> Callable[..., Any]:
     @functools.wraps(documented)
     def sorted_out(**given: Any) -> Any:
@@ -120,7 +156,7 @@ def _flagged(command: Callable[..., Any], documented: Callable[..., Any], flags:
 def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list[Flag]:
     """`meanings` of recipe fields, where they are not what a bare recipe says; `hidden` ones are not in the help."""
     return [
-        recipe_option("--recipe", "file__name", metavar="NAME|FILE", help=RECIPE_HELP),
+        recipe_option("--recipe", "file__name", metavar="NAME|FILE", help=meanings.get("recipe", RECIPE_HELP)),
         *(_sampler_flag(field) for field in _sampler_fields()),
         recipe_option(
             "--base",
@@ -130,8 +166,8 @@ def _flags(meanings: Mapping[str, str] = {}, hidden: Iterable[str] = ()) -> list
             shell_complete=offering(SAMPLERS),
         ),
         *(_base_flag(field) for field in _sampler_fields()),
-        _option(TokensPerStep, "k", "-k", "--tokens-per-step", "schedule__k"),
-        _option(Steps, "count", "--steps", "schedule__count", note=", in place of -k; unset: as many as -k takes"),
+        _option(TokensPerStep, "k", "-k", "--tokens-per-step", "schedule__k", meaning=meanings.get("k")),
+        _option(Steps, "count", "--steps", "schedule__count", meaning=meanings.get("count", STEPS_HELP)),
         _option(Steps, "shape", "--shape", "schedule__shape", note=" (with --steps)"),
         _option(Steps, "rounding", "--rounding", "schedule__rounding", note=" (with --steps)"),
         *(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from infogain.cli.flags import Flag, RecipeFlags
+from infogain.cli.flags import Flag, RecipeFlags, gathered
 from infogain.cli.sections import model_option
 from infogain.cli.terminal import busy, say
 from infogain.errors import InputError
 from infogain.generate import settle
+from infogain.images.image_model import ImageModel, load_image_model
 from infogain.load import DTYPES, is_of_zoo, load, shipped_models
 from infogain.models.backbone.backbone import CACHES
 from infogain.models.backbone.graphs import ENGINES
@@ -27,13 +27,15 @@ REVISION_HELP = "branch, tag or commit of a hub id; unset: its main branch"
 DEFAULT = "zoo:tiny-reason"
 ANY_MODEL = f"folder, hub id, or a model that comes with the package: {', '.join(shipped_models())}"
 CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
+CACHE = model_option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP)
+REFRESH = model_option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP)
 FLAGS = [
     model_option(
         "--dtype", metavar=f"[{'|'.join(DTYPES)}]", help="number type of the weights; unset: what the files hold"
     ),
     model_option("--device", help="cpu, cuda, cuda:1 …; unset: the GPU where there is one"),
-    model_option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP),
-    model_option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP),
+    CACHE,
+    REFRESH,
     model_option(
         "--engine",
         metavar=f"[{'|'.join(ENGINES)}]",
@@ -47,6 +49,46 @@ FLAGS = [
     ),
     model_option("--revision", help=REVISION_HELP),
 ]
+
+
+IMAGE_DEFAULT = "zoo:tiny-image"
+ANY_IMAGE_MODEL = (
+    "zoo:tiny-image or zoo:tiny-digits, which come with the package; a folder; or a hub id such as "
+    "Gen-Verse/MMaDA-8B-Base"
+)
+IMAGE_CACHE_HELP = "what is read once and kept: dual or prefix, the prompt of each image; unset: none, which is exact"
+CODEC = model_option(
+    "--codec", help="folder or hub id of MMaDA's codec; unset: showlab/magvitv2; models of the zoo have their own"
+)
+IMAGE_FLAGS = [
+    CODEC,
+    *(each for each in FLAGS if each not in (CACHE, REFRESH)),
+    model_option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=IMAGE_CACHE_HELP),
+]
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """Where a model of images comes from, and how it is to be loaded."""
+
+    name: str | None
+    codec: str | None
+    dtype: str | None
+    device: str | None
+    cache: str | None
+    revision: str | None
+    engine: str | None
+    ceiling: float | None
+
+    @property
+    def model(self) -> str:
+        return IMAGE_DEFAULT if self.name is None else self.name
+
+    def load(self) -> ImageModel:
+        if self.name is None:
+            say(f"model: {IMAGE_DEFAULT}, which comes with the package; --model names another", err=True)
+        with busy(f"loading {self.model}"):
+            return load_image_model(self.model, **{key: value for key, value in vars(self).items() if key != "name"})
 
 
 @dataclass(frozen=True)
@@ -67,6 +109,10 @@ class Source:
         """This source with the paper's dual cache, which a model of the zoo has only where it is asked for."""
         return replace(self, cache="dual") if self.cache is None and is_of_zoo(self.name or DEFAULT) else self
 
+    def of_images(self, codec: str | None) -> ImageSource:
+        """This source, of a model that writes images."""
+        return ImageSource(codec=codec, **{key: value for key, value in vars(self).items() if key != "refresh"})
+
     def load(self) -> TextModel:
         if self.name is None:
             say(f"model: {DEFAULT}, which comes with the package; --model names another", err=True)
@@ -78,6 +124,11 @@ class Source:
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command the model flags; it is called with the `source` they name."""
     return _name(ANY_MODEL, DEFAULT)(_sourced(command))
+
+
+def image_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the flags of a model that writes images; it is called with the `source` they name."""
+    return _name(ANY_IMAGE_MODEL, IMAGE_DEFAULT)(gathered("source", ImageSource, IMAGE_FLAGS)(command))
 
 
 def chat_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,15 +144,7 @@ def _name(text: str, default: str | None) -> Flag:
 
 
 def _sourced(command: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(command)
-    def sourced(**given: Any) -> Any:
-        source = {field.name: given.pop(field.name) for field in fields(Source)}
-        return command(source=Source(**source), **given)
-
-    flagged: Callable[..., Any] = sourced
-    for flag in reversed(FLAGS):
-        flagged = flag(flagged)
-    return flagged
+    return gathered("source", Source, FLAGS)(command)
 
 
 def recipe_for(model: TextModel, settings: RecipeFlags, stop_at_eos: bool = True, whole: bool = False) -> Recipe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -15,6 +16,7 @@ from infogain.errors import InfoGainError, InputError
 from infogain.images.given_image import GivenImage, grid_of
 from infogain.images.image_model import ImageModel
 from infogain.images.pixels import to_image
+from infogain.images.png_recipe import magnified, save_png
 from infogain.loop.batch import Observer
 from infogain.loop.lane import Lane
 from infogain.loop.result import Result
@@ -52,10 +54,15 @@ class GeneratedImage:
         """The image as Pillow has it."""
         return to_image(self.pixels)
 
+    def save(self, path: str | Path, scale: int = 1) -> None:
+        """Write the image as a PNG file, magnified where asked; `png_recipe.read_png` gives its `plain()` back."""
+        save_png(path, magnified(self.image, scale), self.plain())
+
     def plain(self) -> Plain:
         """Everything but pixels and trace, as JSON takes it."""
         whole = {name: value for name, value in vars(self).items() if name not in ("pixels", "trace")}
-        return {**whole, "codes": self.codes.tolist(), "revealed": self.revealed.tolist()}
+        size = list(self.pixels.shape[1:])
+        return {**whole, "size": size, "codes": self.codes.tolist(), "revealed": self.revealed.tolist()}
 
 
 def generate_images(

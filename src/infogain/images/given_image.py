@@ -85,6 +85,13 @@ class GivenImage:
         return [side // stride for side in sides]
 
 
+def check_files(given: GivenImage) -> None:
+    """Refuse, without a model, what none could take: files that are no images, or of different sizes."""
+    image = _opened(given.image)
+    given._written(image, 1)
+    given._added(1)
+
+
 def _unwritten(height: int, width: int) -> Grid:
     return [[None] * width for _ in range(height)]
 

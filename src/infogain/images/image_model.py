@@ -13,7 +13,7 @@ from infogain.images.codec_weights import load_codec
 from infogain.images.grey_levels import Coder, GreyLevels
 from infogain.images.image_layout import CODES, ClassLayout, Layout, MmadaLayout
 from infogain.images.image_tokens import ImageTokens
-from infogain.load import IMAGE_FILE, as_device, as_dtype, as_written, find_checkpoint
+from infogain.load import IMAGE_FILE, ZOO, as_device, as_dtype, as_written, find_checkpoint
 from infogain.models.backbone.backbone import Backbone
 from infogain.models.families.checkpoint import Checkpoint
 from infogain.models.families.family import Config
@@ -99,17 +99,29 @@ def load_image_model(
             f"codec and model must have equally many codes; {named} has {coder.spec.codes}, {name} {layout.codes}."
         )
     denoiser = checkpoint.model(as_dtype(dtype), *how, predicts=(layout.first_code, layout.codes))
-    size, recipe = (MMADA_SIZE, MMADA_SIZE), load_recipe("mmada-t2i")
-    return ImageModel(denoiser, layout, coder, size, recipe, as_written(name), named, revision=revision)
+    size = MMADA_SIZE, MMADA_SIZE
+    return ImageModel(denoiser, layout, coder, size, own_recipe(folder), as_written(name), named, revision=revision)
+
+
+def writes_images(name: str | Path) -> bool:
+    """Whether a model is one of classes, as those of the zoo are. Nothing is loaded or fetched."""
+    is_of_package = str(name).startswith(ZOO)
+    return ((find_checkpoint(name) if is_of_package else Path(name)) / IMAGE_FILE).exists()
+
+
+def own_recipe(name: str | Path) -> Recipe:
+    """The recipe of a model where none is asked for; models that are not of classes are MMaDA's."""
+    if writes_images(name):
+        return Recipe(SAMPLERS.make("uniform", tau_token=1.0), TokensPerStep(1), 0)
+    return load_recipe("mmada-t2i")
 
 
 def _of_zoo(folder: Path, tokens: ImageTokens, denoiser: Backbone, name: str) -> ImageModel:
     has_codec = (folder / CODEC).is_dir()
     coder: Coder = load_codec(folder / CODEC, torch.float32, denoiser.device) if has_codec else GreyLevels(tokens.codes)
     size = tokens.height * coder.stride, tokens.width * coder.stride
-    recipe = Recipe(SAMPLERS.make("uniform", tau_token=1.0), TokensPerStep(1), 0)
     codec = f"{name}/{CODEC}" if has_codec else f"{tokens.codes} grey levels"
-    return ImageModel(denoiser, ClassLayout(tokens), coder, size, recipe, name, codec, only_size=True)
+    return ImageModel(denoiser, ClassLayout(tokens), coder, size, own_recipe(folder), name, codec, only_size=True)
 
 
 def _mmada_layout(checkpoint: Checkpoint) -> MmadaLayout:

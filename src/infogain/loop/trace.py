@@ -86,6 +86,16 @@ def _marked(start: int, marks: list[bool], values: list[Any]) -> tuple[list[int]
     return [start + w for w in where], [values[w] for w in where]
 
 
+@dataclass(frozen=True)
+class TraceImage:
+    """Where a canvas holds images: grids of codes, row by row, which stand for patches of a picture."""
+
+    height: int  # of the grid of codes
+    width: int
+    starts: list[int]  # the column of the first code, in each row of the canvas
+    pictures: list[str]  # the finished images as data URIs of PNG files, one for each row
+
+
 @dataclass(repr=False)
 class Trace:
     """`steps` in order, where survivors keep theirs: an attempt's rows are what its last step kept, one for one."""
@@ -97,6 +107,7 @@ class Trace:
     words: dict[int, str] | None = None  # the text of token ids, where known
     provenance: Plain | None = field(default=None, compare=False)  # which model it was, and how it ran
     steps: list[TraceStep] = field(default_factory=list)
+    image: TraceImage | None = None  # where the rows hold images
 
     def __repr__(self) -> str:
         return f"Trace({len(self.canvas)} rows, {len(self.steps)} steps)"
@@ -108,7 +119,8 @@ class Trace:
 
     def _lines(self) -> Iterator[Plain]:
         header = {"recipe": self.recipe, "mask_id": self.mask_id, "canvas": self.canvas}
-        known = {"words": self.words, "provenance": self.provenance}
+        image = self.image and dataclasses.asdict(self.image)
+        known = {"words": self.words, "provenance": self.provenance, "image": image}
         known = {name: value for name, value in known.items() if value is not None}
         yield {"kind": "header", "version": VERSION, **header, **known}
         for step in self.steps:
@@ -127,6 +139,7 @@ class Trace:
             words = header.get("words")
             trace.words = words and {int(token): str(text) for token, text in words.items()}  # JSON's keys are texts
             trace.provenance = checked_provenance(header.get("provenance"))
+            trace.image = TraceImage(**header["image"]) if "image" in header else None
             for line in rest:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]
