@@ -74,7 +74,9 @@
       };
       this.root = el("div", { class: "board", tabindex: "0", role: "application", "aria-label": label, ...events },
         el("img", { src: picture, alt: prompt ? `Image of “${prompt}”` : "Image", draggable: "false" }), ...cells);
-      const said = pane.cells.slice(0, start).filter((_, c) => pane.story.canvas[c] in pane.run.words);
+      const { canvas } = pane.story;
+      const known = (c) => canvas[c] === pane.run.mask || (c < start && canvas[c] in pane.run.words);
+      const said = pane.cells.filter((_, c) => !this.place(c) && known(c));
       this.parts = [said.length ? el("p", { class: "said" }, ...said) : "", this.root];
     }
 
