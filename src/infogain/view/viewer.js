@@ -406,11 +406,10 @@
     header() {
       const most = this.runs.find((run) => run.prompts.length === this.prompts);
       const about = ({ image }, prompt) => {
-        if (image) return el("option", { value: prompt }, `${prompt + 1} of ${this.prompts}: ${image.prompt || "image"}`);
         // Runs answer one problem differently: several show the problem, one its answer.
         const row = this.several ? most.prompts[prompt].canvas : history(most, prompt).final;
         const words = row.map((token) => (token === most.mask ? "·" : most.words[token] ?? `${token} `));
-        const text = words.join("").replace(/\s+/g, " ");
+        const text = image ? image.prompt || "image" : words.join("").replace(/\s+/g, " ");
         const start = text.length > 32 ? `${text.slice(0, 31)}…` : text;
         return el("option", { value: prompt }, `${prompt + 1} of ${this.prompts}: ${start}`);
       };
