@@ -14,9 +14,8 @@ from infogain.view.data import asked_for, top
 
 SHADES = ("  ", "··", "::", "░░", "▒▒")  # masked, from certain to uncertain; a cell is two signs wide and so a square
 WRITTEN, GIVEN, UNKNOWN = "██", "▚▚", "--"  # unknown: masked, in a block that is not open
-COLOURS = [
-    f"{ground} on {ground}" for ground in (style.split()[-1] for _, style in SCALE)
-]  # shades show without colours
+GROUNDS = [style.split()[-1] for _, style in SCALE]
+COLOURS = [f"{ground} on {ground}" for ground in GROUNDS]  # the signs are seen where there are no colours
 REST = 36  # signs of a heading behind what was asked for
 
 
@@ -69,6 +68,6 @@ class ImageCanvas(LiveCanvas):
             return Text(WRITTEN, FRESH if column in hypothesis.fresh else "")
         if column not in hypothesis.entropy:
             return Text(UNKNOWN, "dim")
-        share = min(max(hypothesis.entropy[column] / self.top, 0.0), 1.0)
+        share = min(1.0, max(0.0, hypothesis.entropy[column] / self.top))
         level = min(int(share * len(SHADES)), len(SHADES) - 1)
         return Text(SHADES[level], COLOURS[level])
