@@ -23,6 +23,7 @@ SCALE = (
     (float("inf"), "#ffffff on #00224e"),
 )
 HOLE = "·"  # a column still masked
+FRESH = "bold magenta"  # a cell of an image that was just written
 
 
 def entropy_style(entropy: float) -> str:
@@ -49,6 +50,10 @@ class LiveCanvas:
         self.alphabet = dict(enumerate(alphabet)) if isinstance(alphabet, str) else alphabet
         highest = max((token for row in story.prompts for token in row), default=0)
         self._cell = 1 if alphabet else len(str(highest))
+
+    def scale(self) -> Text:
+        """What the colours mean, on one line."""
+        return entropy_scale()
 
     def lines(self, limit: int) -> list[Text]:
         prompts = self.story.prompts
@@ -131,7 +136,9 @@ class Screen:
         return max(1, self.console.height - 8)
 
     def _frame(self) -> RenderableType:
-        return Group(entropy_scale(), Columns([self._panel(canvas) for canvas in self.canvases], padding=(0, 4)))
+        return Group(
+            self.canvases[0].scale(), Columns([self._panel(canvas) for canvas in self.canvases], padding=(0, 4))
+        )
 
     def _panel(self, canvas: LiveCanvas) -> Group:
         title = Text(f"{canvas.title}, step {canvas.story.step}", "bold")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import click
 
+from infogain.cli.image_canvas import ImageCanvas
 from infogain.cli.layout import COST_OF_A_TEXT, legend
 from infogain.cli.live_canvas import LiveCanvas, Screen
 from infogain.cli.saved_trace import load_trace, token_texts
@@ -30,11 +32,15 @@ def replay(path: Path, toy: str | None, delay: float) -> None:
       infogain replay trace.jsonl --toy one-way
     """
     trace = load_trace(path)
-    words = token_texts(trace, toy, path)
+    trace = dataclasses.replace(trace, words=token_texts(trace, toy, path))
     story = Story(trace)
     story.foretell(tell(trace, str(path)))
-    canvas = LiveCanvas(trace.recipe["sampler"]["name"], story, words)
-    console = Terminal()
+    console, sampler = Terminal(), trace.recipe["sampler"]["name"]
+    canvas = (
+        ImageCanvas(sampler, story, trace, trace.image, console.width)
+        if trace.image
+        else LiveCanvas(sampler, story, trace.words)
+    )
     with Screen(console, [canvas], delay) as screen:
         for step in trace.steps:
             story.follow(step)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -20,6 +21,7 @@ from infogain.options import Plain
 from infogain.provenance import checked_provenance
 
 VERSION = 1
+PNG = re.compile("data:image/png;base64,[A-Za-z0-9+/]+={0,2}")
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,33 @@ class TraceImage:
     starts: list[int]  # the column of the first code, in each row of the canvas
     pictures: list[str]  # the finished images as data URIs of PNG files, one for each row
 
+    def __post_init__(self) -> None:
+        """Refuse all pictures but PNG files in full: a page shows them, and must not fetch what a file names."""
+        for number, picture in enumerate(self.pictures):
+            if not (isinstance(picture, str) and PNG.fullmatch(picture)):
+                raise InputError(
+                    f"the pictures of a trace must be PNG files as data URIs, data:image/png;base64,…; that of row "
+                    f"{number} is {picture!r:.60}. Was the file edited? Decode again with --trace."
+                )
+
+    def check(self, canvas: Sequence[Sequence[int]]) -> None:
+        """Refuse a canvas whose rows do not hold such grids."""
+        sizes = [self.height, self.width, *(start + 1 for start in self.starts)]
+        if not all(type(size) is int and size > 0 for size in sizes):
+            raise InputError(f"the grids of a trace must have at least one code; got {self.height}×{self.width}.")
+        ends = [start + self.height * self.width for start in self.starts]
+        if not len(ends) == len(self.pictures) == len(canvas):
+            raise InputError(
+                f"a trace must have a start and a picture for each of its {len(canvas)} rows; "
+                f"it has {len(ends)} and {len(self.pictures)}."
+            )
+        for number, (end, row) in enumerate(zip(ends, canvas, strict=True)):
+            if end > len(row):
+                raise InputError(
+                    f"a row of a trace must hold its {self.height}×{self.width} codes; they end at column {end} of "
+                    f"row {number}, which has {len(row)}."
+                )
+
 
 @dataclass(repr=False)
 class Trace:
@@ -139,17 +168,25 @@ class Trace:
             words = header.get("words")
             trace.words = words and {int(token): str(text) for token, text in words.items()}  # JSON's keys are texts
             trace.provenance = checked_provenance(header.get("provenance"))
-            trace.image = TraceImage(**header["image"]) if "image" in header else None
+            trace.image = _image(header["image"], trace.canvas) if "image" in header else None
             for line in rest:
                 if line["kind"] == "end":
                     trace.rows = line["rows"]
                 else:
                     trace.steps.append(TraceStep(line["step"], [_row(row) for row in line["rows"]]))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"a trace must be the JSON lines that Trace.save writes; {path} is not: {error}."
             ) from error
         return trace
+
+
+def _image(table: Plain, canvas: Sequence[Sequence[int]]) -> TraceImage:
+    image = TraceImage(**table)
+    image.check(canvas)
+    return image
 
 
 def _row(row: Plain) -> Row:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
 from infogain.errors import InputError
@@ -11,6 +12,7 @@ from infogain.loop.trace import Candidate, Row, Trace, tell
 from infogain.options import Plain
 
 LONGEST = 60  # characters of a page's title for each text
+SPECIAL = re.compile(r"<\|.*?\|>")  # tokens around a prompt that are no words
 Words = Callable[[int], str]
 Moves = Sequence[tuple[Row, Candidate]]
 
@@ -26,14 +28,40 @@ def run(title: str, trace: Trace, words: Words | None) -> Plain:
     """One trace as the viewer takes it: the steps of the hypothesis that became each prompt's answer."""
     story = tell(trace, title)
     moves = [story.best(prompt).moves for prompt in range(len(trace.canvas))]
+    images = [grid(trace, prompt, words) for prompt in range(len(trace.canvas))]
     return {
         "title": title,
         "about": about(trace.recipe),
         "score": "J" if trace.recipe["sampler"]["name"] == "info-gain" else "score",
         "mask": trace.mask_id,
         "words": texts(trace, moves, words),
-        "prompts": [{"canvas": canvas, "steps": steps(path)} for canvas, path in zip(trace.canvas, moves, strict=True)],
+        "prompts": [
+            {"canvas": canvas, "steps": steps(path), **image}
+            for canvas, path, image in zip(trace.canvas, moves, images, strict=True)
+        ],
     }
+
+
+def grid(trace: Trace, prompt: int, words: Words | None) -> Plain:
+    """Where a row holds the codes of an image, and the picture that they became; empty for a text."""
+    image = trace.image
+    if image is None:
+        return {}
+    image.check(trace.canvas)
+    start, picture, asked = image.starts[prompt], image.pictures[prompt], asked_for(trace, prompt, words)
+    shape = {"height": image.height, "width": image.width}
+    return {"image": {**shape, "start": start, "picture": picture, "prompt": asked}}
+
+
+def asked_for(trace: Trace, prompt: int, words: Words | None = None) -> str:
+    """What stands before an image, as text without special tokens; empty where no text is known."""
+    before = trace.canvas[prompt][: trace.image.starts[prompt]] if trace.image else []
+    return " ".join(SPECIAL.sub("", _text(trace, before, words)).split())
+
+
+def _text(trace: Trace, tokens: Iterable[int], words: Words | None) -> str:
+    word = words or (trace.words or {}).get
+    return "".join(word(token) or "" for token in tokens if token != trace.mask_id)
 
 
 def steps(moves: Moves) -> list[Plain]:
@@ -69,13 +97,21 @@ def texts(trace: Trace, moves: Sequence[Moves], words: Words | None) -> dict[int
 
 
 def headline(title: str, trace: Trace, words: Words | None = None) -> str:
-    """The text the first prompt became, from its first hole to its end, shortened; the title where no text is known."""
+    """What the first prompt became, from its first hole to its end, shortened; the title where no text is known.
+
+    An image is called by its prompt."""
+    return _shortened(asked_for(trace, 0, words) if trace.image else _answer(title, trace, words)) or title
+
+
+def _answer(title: str, trace: Trace, words: Words | None) -> str:
     canvas, final = trace.canvas[0], tell(trace, title).best(0).tokens
     written = final[canvas.index(trace.mask_id) :] if trace.mask_id in canvas else final
     ended = takewhile(lambda token: token not in trace.recipe.get("eos_ids", ()), written)
-    word = words or (trace.words or {}).get
-    text = " ".join("".join(word(token) or "" for token in ended if token != trace.mask_id).split())
-    return (f"{text[: LONGEST - 1]}…" if len(text) > LONGEST else text) or title
+    return " ".join(_text(trace, ended, words).split())
+
+
+def _shortened(text: str) -> str:
+    return f"{text[: LONGEST - 1]}…" if len(text) > LONGEST else text
 
 
 def about(recipe: Plain) -> str:

@@ -8,7 +8,9 @@
   const DASHES = ["", "7 4", "2 4", "10 4 2 4", "4 2", "1 3"]; // lines differ in more than colour
   const SPEEDS = [1, 2, 4, 8, 16, 32]; // steps per second
   const SCORES = { J: "J: what a candidate gains, less what it costs", score: "score: what the sampler ranks candidates by" };
-  const SHOWN = 12; // tokens of a candidate that are spelled out
+  const SHOWN = 12; // tokens of a candidate that are spelled out; of an image, whose steps write many, a third
+  const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }; // rows and columns
+  const FINISHED = "written: its patch of the finished image. A patch depends on its neighbours: decoded now, the codes written so far would look different";
 
   const el = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
@@ -34,7 +36,7 @@
 
   // One prompt of one run: what is written where, and when.
   function history(run, prompt) {
-    const { canvas, steps } = run.prompts[prompt];
+    const { canvas, steps, image } = run.prompts[prompt];
     const written = new Map(); // column → its writes in order, each a token, step and entropy; the mask token erases
     const cost = [0]; // H̃ after each step
     steps.forEach((step, at) => {
@@ -48,11 +50,67 @@
     });
     const final = canvas.map((token, column) => written.get(column)?.at(-1).token ?? token);
     const blocks = new Set(steps.map((step) => step.block[0])).size;
-    return { canvas, steps, written, cost, final, blocks };
+    return { canvas, steps, image, written, cost, final, blocks };
   }
 
   // A token's text on its tile: white space is made visible, but for the one space that parts a word from the last.
   const tile = (text) => text.replace(/^ (?=\S)/, "").replace(/ /g, "␣").replace(/\n/g, "↵").replace(/\t/g, "⇥");
+
+  // The grid of codes of an image. The finished picture lies below it: holes cover their patches of it.
+  class Board {
+    constructor(pane) {
+      const { height, width, start, picture, prompt } = pane.story.image;
+      Object.assign(this, { pane, height, width, start, row: 0, column: 0 });
+      const cells = pane.cells.slice(start, start + height * width);
+      const label = `Codes of ${pane.run.title}: arrow keys move from cell to cell, Escape leaves`;
+      const events = {
+        onkeydown: (event) => this.key(event),
+        onfocus: () => this.tell(),
+        onblur: () => this.tell(),
+        onmousedown: (event) => { // arrow keys are the steps' until the keyboard itself comes here
+          event.preventDefault();
+          pane.viewer.element.focus({ preventScroll: true });
+        },
+      };
+      this.root = el("div", { class: "board", tabindex: "0", role: "application", "aria-label": label, ...events },
+        el("img", { src: picture, alt: prompt ? `Image of “${prompt}”` : "Image", draggable: "false" }), ...cells);
+      const { canvas } = pane.story;
+      const known = (c) => canvas[c] === pane.run.mask || (c < start && canvas[c] in pane.run.words);
+      const said = pane.cells.filter((_, c) => !this.place(c) && known(c));
+      this.parts = [said.length ? el("p", { class: "said" }, ...said) : "", this.root];
+    }
+
+    // Row and column of a column of the canvas; null outside the grid.
+    place(c) {
+      const at = c - this.start;
+      return at < 0 || at >= this.height * this.width ? null : [Math.floor(at / this.width), at % this.width];
+    }
+
+    get focused() {
+      return document.activeElement === this.root;
+    }
+
+    key(event) {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      const [down, right] = ARROWS[event.key] ?? [0, 0];
+      if (event.key === "Escape") this.pane.viewer.element.focus({ preventScroll: true });
+      else if (!down && !right) return;
+      this.row = clamp(this.row + down, 0, this.height - 1);
+      this.column = clamp(this.column + right, 0, this.width - 1);
+      this.tell();
+      event.preventDefault();
+      event.stopPropagation();
+    }
+
+    // Marks the cell that the keyboard is on, and tells about it.
+    tell() {
+      this.root.querySelector(".here")?.classList.remove("here");
+      if (!this.focused) return this.pane.viewer.tip(null);
+      const cell = this.pane.cells[this.start + this.row * this.width + this.column];
+      cell.classList.add("here");
+      this.pane.about(cell);
+    }
+  }
 
   // A run's canvas and candidates.
   class Pane {
@@ -61,7 +119,8 @@
       this.canvas = el("div", { class: "canvas", role: "img" });
       this.note = el("p", { class: "note" });
       this.list = el("tbody");
-      const head = ["", run.score, "H̃ after", "column and token"].map((text) => el("th", { scope: "col" }, text));
+      const what = run.prompts.some(({ image }) => image) ? "row, column and code" : "column and token";
+      const head = ["", run.score, "H̃ after", what].map((text) => el("th", { scope: "col" }, text));
       this.beam = el("caption", {}, "○ lives on in the beam, but does not win");
       const table = el("table", {}, this.beam, el("thead", {}, el("tr", {}, ...head)), this.list);
       const terms = el("p", { class: "terms" }, `${SCORES[run.score]}; H̃: entropies of the tokens written, summed. In nats.`);
@@ -75,6 +134,11 @@
       this.canvas.addEventListener("pointerleave", () => this.point(null));
     }
 
+    // A prompt above an image is read, not looked at token by token.
+    tile(text) {
+      return this.board ? text : tile(text);
+    }
+
     word(token) {
       return token === this.run.mask ? "·" : this.run.words[token] ?? String(token);
     }
@@ -84,13 +148,20 @@
       const texts = this.story.final.map((token) => (token === this.run.mask ? "" : this.word(token)));
       this.texts = texts;
       const widest = Math.max(...texts.map((text) => [...text].length));
-      const grid = widest <= 4 && texts.length <= 128; // signs, or ids of a short row; longer words flow as text
+      const { image } = this.story;
+      const grid = !image && widest <= 4 && texts.length <= 128; // signs, or ids of a short row; longer words flow as text
       this.canvas.classList.toggle("grid", grid);
-      this.canvas.style.setProperty("--columns", texts.length);
+      this.canvas.classList.toggle("image", Boolean(image));
+      this.canvas.setAttribute("role", image ? "group" : "img");
+      this.canvas.style.setProperty("--columns", image ? image.width : texts.length);
+      this.canvas.style.setProperty("--lines", image ? image.height : 1);
       const most = Math.max(...this.story.steps.map((step) => step.candidates.length), 1);
       this.aside.style.setProperty("--rows", most); // room for them all, so that the page below stays where it is
       // A hole is as wide as the word that fills it, so that nothing moves while it plays.
       this.cells = texts.map((_, column) => el("span", { "data-column": column }, el("i")));
+      this.looks = [];
+      this.board = image ? new Board(this) : null;
+      if (image) return this.canvas.replaceChildren(...this.board.parts);
       // Between tiles of text, its spaces and line ends are those of the page.
       const around = (cell, c) => [/^ \S/.test(texts[c]) ? " " : "", cell, /\n/.test(texts[c]) ? el("br") : ""];
       this.canvas.replaceChildren(...(grid ? this.cells : this.cells.flatMap(around)));
@@ -102,37 +173,42 @@
 
     // How column c stands in the frame that is shown.
     cell(c) {
-      const { canvas, steps, written } = this.story;
+      const { canvas, written } = this.story;
       if (canvas[c] !== this.run.mask) return { kind: "given", token: canvas[c] };
       const writes = written.get(c) ?? [];
       const last = writes.findLast((write) => write.step <= this.frame);
       const fresh = last?.step === this.frame;
       if (last && last.token !== this.run.mask) return { kind: "written", fresh, ...last };
-      const step = steps[this.frame];
-      const at = step ? step.columns.indexOf(c) : -1;
       const next = writes.find((write) => write.step > this.frame);
-      return { kind: "hole", fresh, entropy: at < 0 ? undefined : step.entropy[at], step: next?.step };
+      return { kind: "hole", fresh, entropy: this.entropy.get(c), step: next?.step };
     }
 
     show(frame) {
       this.frame = Math.min(frame, this.length);
       const { steps, blocks, cost, written } = this.story;
       const step = steps[this.frame];
+      this.entropy = new Map(step?.columns.map((column, i) => [column, step.entropy[i]])); // of the holes, in this frame
       const next = new Set(step?.candidates[step.taken].columns);
       const [start, end] = step && blocks > 1 ? step.block : [Infinity, 0];
       this.cells.forEach((cell, c) => {
         const { kind, token, fresh, entropy } = this.cell(c);
-        cell.firstChild.textContent = tile(kind === "hole" ? this.texts[c] : this.word(token)) || "   ";
+        const text = this.board?.place(c) ? "" : this.tile(kind === "hole" ? this.texts[c] : this.word(token)) || "   ";
         const { fill, ink } = entropy === undefined ? { fill: "", ink: "" } : colour(entropy, this.viewer.top);
         const marks = { fresh, next: next.has(c), block: c >= start && c <= end };
-        cell.className = ["cell", kind, ...Object.keys(marks).filter((mark) => marks[mark])].join(" ");
+        const name = ["cell", kind, ...Object.keys(marks).filter((mark) => marks[mark])].join(" ");
+        const look = `${name} ${fill} ${text}`;
+        if (this.looks[c] === look) return; // of a large image few cells change in a step
+        this.looks[c] = look;
+        cell.firstChild.textContent = text;
+        cell.className = name;
         cell.style.setProperty("--fill", fill);
         cell.style.setProperty("--ink-on", ink);
       });
       this.try(null);
       const done = [...written.keys()].filter((c) => this.cell(c).kind === "written").length;
       this.state.textContent = `${done}/${written.size} written · H̃ ${number(cost[this.frame], 2)}`;
-      this.canvas.setAttribute("aria-label", `${this.run.title}: ${this.text()}`);
+      const told = this.board ? `${done} of ${written.size} codes written` : this.text();
+      this.canvas.setAttribute("aria-label", `${this.run.title}: ${told}`);
       this.follow(this.cells.find((cell) => cell.classList.contains("fresh")) ?? this.cells[0]);
       this.showCandidates(step ?? steps.at(-1)); // at the end, those of the step that led there
     }
@@ -172,8 +248,10 @@
 
     row(candidate, taken, scored) {
       const { columns, tokens, score, cost, kept } = candidate;
-      const chip = (column, i) => el("span", { class: "chip" }, String(column), el("b", {}, tile(this.word(tokens[i]))));
-      const more = columns.length > SHOWN ? `+ ${columns.length - SHOWN} more` : "";
+      const place = (column) => (this.board?.place(column) ?? [column]).join(", ");
+      const chip = (column, i) => el("span", { class: "chip" }, place(column), el("b", {}, tile(this.word(tokens[i]))));
+      const shown = this.board ? SHOWN / 3 : SHOWN;
+      const more = columns.length > shown ? el("span", { class: "chip" }, `+ ${columns.length - shown} more`) : "";
       const [mark, role] = taken ? ["✓", "taken"] : kept ? ["○", "kept in the beam"] : ["", "dropped"];
       const on = () => this.try(candidate);
       const off = () => this.try(null);
@@ -182,7 +260,7 @@
         el("td", { title: role, "aria-label": role }, mark),
         el("td", {}, scored ? number(score, 3) : "–"),
         el("td", {}, number(cost, 3)),
-        el("td", {}, ...columns.slice(0, SHOWN).map(chip), more));
+        el("td", {}, ...columns.slice(0, shown).map(chip), more));
     }
 
     // Shows in the canvas what a candidate would write.
@@ -199,17 +277,24 @@
     // Tells about the cell under the pointer.
     point(event) {
       const cell = event?.target.closest(".cell");
-      if (!cell) return this.viewer.tip(null);
+      if (cell) this.about(cell);
+      else this.viewer.tip(null);
+    }
+
+    about(cell) {
       const c = Number(cell.dataset.column);
       const { kind, token, step: when, entropy } = this.cell(c);
       const nats = entropy === undefined ? "" : `${number(entropy, 3)} nats`;
+      const place = this.board?.place(c);
+      const what = place ? `code ${this.word(token)}` : `“${this.word(token)}”`;
       const lines = {
-        given: [`“${this.word(token)}”, given`],
-        written: [`“${this.word(token)}”, written in step ${when}`, `at ${nats}`],
+        given: [`${what}, given`],
+        written: [`${what}, written in step ${when}`, `at ${nats}`],
         hole: [nats ? `masked, ${nats}` : "masked", when ? `written in step ${when}` : "never written"],
       }[kind];
       const id = token in this.run.words ? `, token ${token}` : "";
-      this.viewer.tip(cell.getBoundingClientRect(), [...lines, `column ${c}${id}`]);
+      const where = place ? `row ${place[0]}, column ${place[1]}` : `column ${c}`;
+      this.viewer.tip(cell.getBoundingClientRect(), [...lines, `${where}${id}`]);
     }
   }
 
@@ -235,12 +320,13 @@
 
     draw(hover = null) {
       const { panes, length, frame } = this.viewer;
-      const [full, height, left, bottom] = [this.plot.clientWidth, this.plot.clientHeight, 46, 40];
+      const [full, height, bottom] = [this.plot.clientWidth, this.plot.clientHeight, 40];
       if (!full || !panes.length) return;
-      Object.assign(this, { left, width: full - left - 14 });
       const most = Math.max(...panes.flatMap((pane) => pane.story.cost), 0.1);
       const xs = ticks(length, clamp(Math.floor(full / 60), 3, 10), 1).filter((k) => k <= length);
       const ys = ticks(most, 5, 0);
+      const left = 46 + 8 * Math.max(0, Math.floor(Math.log10(ys.at(-1))) - 2); // room for numbers of four digits and more
+      Object.assign(this, { left, width: full - left - 14 });
       const x = (k) => left + (this.width * k) / Math.max(length, 1);
       const y = (cost) => 10 + (height - bottom - 10) * (1 - cost / ys.at(-1));
       const points = (cost) => cost.map((c, k) => `${x(k).toFixed(1)},${y(c).toFixed(1)}`).join(" ");
@@ -319,11 +405,11 @@
 
     header() {
       const most = this.runs.find((run) => run.prompts.length === this.prompts);
-      const about = (_, prompt) => {
+      const about = ({ image }, prompt) => {
         // Runs answer one problem differently: several show the problem, one its answer.
         const row = this.several ? most.prompts[prompt].canvas : history(most, prompt).final;
         const words = row.map((token) => (token === most.mask ? "·" : most.words[token] ?? `${token} `));
-        const text = words.join("").replace(/\s+/g, " ");
+        const text = image ? image.prompt || "image" : words.join("").replace(/\s+/g, " ");
         const start = text.length > 32 ? `${text.slice(0, 31)}…` : text;
         return el("option", { value: prompt }, `${prompt + 1} of ${this.prompts}: ${start}`);
       };
@@ -342,11 +428,18 @@
         const sign = el("i", {}, kind === "given" ? "a" : "");
         return el("span", { class: "key" }, el("span", { class: `cell ${kind}`, "aria-hidden": "true" }, sign), text);
       };
+      const images = this.runs.flatMap((run) => run.prompts.map(({ image, canvas }) => ({ image, canvas, mask: run.mask })));
+      const all = images.every(({ image }) => image);
+      const any = images.some(({ image }) => image);
+      const inside = ({ image, canvas, mask }) => image && canvas
+        .slice(image.start, image.start + image.height * image.width).some((token) => token !== mask);
       const moves = ({ steps }) => steps.some((step) => step.block[0] !== steps[0].block[0]);
       const blocks = this.runs.some((run) => run.prompts.some(moves));
-      return el("div", { class: "legend" }, scale,
-        key("given", "given"), key("hole", "masked"), key("hole next", "written next"),
-        key("written fresh", "just written"), blocks ? key("hole block", "active block") : "");
+      return el("div", { class: all ? "legend images" : "legend" }, scale,
+        all ? "" : key("given", "given"), images.some(inside) ? key("patch given", "given") : "",
+        key("hole", "masked"), key("hole next", "written next"),
+        key(all ? "patch fresh" : "written fresh", "just written"), blocks ? key("hole block", "active block") : "",
+        any ? el("span", { class: "key long" }, el("span", { class: "cell patch", "aria-hidden": "true" }), FINISHED) : "");
     }
 
     controls() {
@@ -384,6 +477,7 @@
       this.slider.value = this.frame;
       this.where.textContent = `step ${this.frame} of ${this.length}`;
       this.tip(null);
+      this.panes.forEach((pane) => pane.board?.focused && pane.board.tell());
       this.curve.draw();
       if (this.frame === this.length) this.stop();
     }
