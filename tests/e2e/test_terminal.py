@@ -185,6 +185,7 @@ SAY_NO_TEXT = {
     "frequencies",
     "judge",
     "molecules",
+    "image-scores",
 }
 
 
