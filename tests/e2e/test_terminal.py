@@ -186,6 +186,7 @@ SAY_NO_TEXT = {
     "judge",
     "molecules",
     "image-scores",
+    "geneval",
 }
 
 

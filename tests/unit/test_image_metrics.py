@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +21,7 @@ from infogain.evals.images.image_statistics import Gaussian, ImageStatistics, Ru
 from infogain.evals.images.inception import SPATIAL_FEATURES, InceptionFeatures, InceptionV3, OneFeature
 from infogain.images.frechet import moments
 from infogain.images.pixels import write_png
-from tests.inceptions import random_inception
+from tests.inceptions import random_inception, write_inception
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -246,6 +249,21 @@ def test_statistics_of_other_weights_are_refused() -> None:
     with pytest.raises(InputError, match="reference is of weights bb"):
         distances(ours, theirs)
     assert distances(ours, ImageStatistics(held, None, 9)) == (0, None)
+
+
+@pytest.mark.slow
+def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "image-scores.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    write_inception(tmp_path / "pt_inception-2015-12-05-6726825d.pth")
+    meter = ImageMeter(random_inception())
+    meter.add(noise_images(3, 0))
+    meter.statistics().save(tmp_path / "val512.npz")
+    names: dict[str, Any] = {"images": [SimpleNamespace(pixels=pixels) for pixels in noise_images(3, 0)]}
+    exec(compile(example, "image-scores.md", "exec"), names)
+    assert names["scores"].n == 3
+    assert names["scores"].fid == pytest.approx(0, abs=1e-3)
 
 
 def test_a_folder_needs_images(tmp_path: Path) -> None:
