@@ -185,6 +185,8 @@ SAY_NO_TEXT = {
     "frequencies",
     "judge",
     "molecules",
+    "image-scores",
+    "geneval",
 }
 
 

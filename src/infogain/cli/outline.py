@@ -25,7 +25,7 @@ Offers = Callable[[click.Context, click.Parameter, str], list[CompletionItem[str
 
 
 class Commands(UserDict[str, click.Command]):
-    """Commands by name, each imported from the module of its name when it is asked for."""
+    """Commands by name, each imported from the module of its name when it is asked for: image-scores, image_scores."""
 
     def __init__(self, *names: str) -> None:
         super().__init__({name: click.Command(name) for name in names})
@@ -33,8 +33,9 @@ class Commands(UserDict[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in self:
             raise KeyError(name)
-        module = vars(import_module(f"infogain.cli.{name}"))
-        command: click.Command = module.get(name) or module[f"{name}_"]  # eval_, for eval is Python's
+        python = name.replace("-", "_")
+        module = vars(import_module(f"infogain.cli.{python}"))
+        command: click.Command = module.get(python) or module[f"{python}_"]  # eval_, for eval is Python's
         return command
 
 

@@ -82,14 +82,23 @@ def eight_bits(image: Image) -> Image:
 
 def to_tensor(image: Image, channels: int) -> Tensor:
     """An image as [C, H, W], in colour (3 channels) or grey (1): 0 becomes −1 and 255 becomes 1."""
+    return (bytes_of(image, channels) / 255 - 0.5) / 0.5
+
+
+def bytes_of(image: Image, channels: int) -> Tensor:
+    """An image as [C, H, W] of whole numbers from 0 to 255 (uint8), in colour (3 channels) or grey (1)."""
     image = eight_bits(image).convert(mode_of(channels))
     values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8)
-    values = values.view(image.height, image.width, channels).permute(2, 0, 1)
-    return (values / 255 - 0.5) / 0.5
+    return values.view(image.height, image.width, channels).permute(2, 0, 1)
+
+
+def to_bytes(pixels: Tensor) -> Tensor:
+    """What a file would hold (uint8): clamp((y + 1) / 2, 0, 1) · 255, its fraction cut off as public programs do."""
+    return (((pixels.detach().float() + 1) / 2).clamp(0, 1) * 255).to(torch.uint8)
 
 
 def to_image(pixels: Tensor) -> Image:
-    """An image of [C, H, W]: clamp((y + 1) / 2, 0, 1) · 255, its fraction cut off as the public programs do."""
+    """An image of [C, H, W], its values turned into bytes by `to_bytes`."""
     check_pillow()
     from PIL import Image
 
@@ -99,8 +108,7 @@ def to_image(pixels: Tensor) -> Image:
             "Take one image of a batch at a time."
         )
     channels, height, width = pixels.shape
-    values = (((pixels.detach().float() + 1) / 2).clamp(0, 1) * 255).to(torch.uint8)
-    flat = values.permute(1, 2, 0).contiguous().cpu().numpy().tobytes()
+    flat = to_bytes(pixels).permute(1, 2, 0).contiguous().cpu().numpy().tobytes()
     return Image.frombytes(mode_of(channels), (width, height), flat)
 
 

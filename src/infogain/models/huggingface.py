@@ -183,7 +183,7 @@ def _check_complete(name: str, report: dict[str, Any]) -> None:
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
     try:
-        with _quiet():
+        with quiet():
             yield
     except ModuleNotFoundError as error:
         raise InputError("Hugging Face models need transformers: pip install 'infogain[hf]'.") from error
@@ -193,7 +193,7 @@ def _explained(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers' progress bars and load report off the error stream: what matters in them is raised here."""
     from transformers.utils import logging
 
