@@ -155,9 +155,10 @@ def zoo_folder(name: str) -> Path:
     return WEIGHTS / name
 
 
-def shipped_models() -> list[str]:
-    """The names of all models that come with the package."""
-    return sorted(f"{ZOO}{path.name}" for path in WEIGHTS.iterdir())
+def shipped_models(images: bool | None = None) -> list[str]:
+    """The names of models that come with the package: those that write images, or texts; unset: all."""
+    found = [path.name for path in WEIGHTS.iterdir() if images in (None, (path / IMAGE_FILE).exists())]
+    return sorted(ZOO + name for name in found)
 
 
 def is_masked_lm(config: Config) -> bool:

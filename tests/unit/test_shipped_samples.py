@@ -109,8 +109,12 @@ def unbroken(text: str) -> str:
 
 
 def test_help_names_every_model_that_comes_with_the_package() -> None:
-    assert shipped_models() == ["zoo:tiny-molecule", "zoo:tiny-reason", "zoo:tiny-tales"]
-    assert ",".join(shipped_models()) in unbroken(ok("generate", "--help"))
+    texts, images = (shipped_models(images=kind) for kind in (False, True))
+    assert texts == ["zoo:tiny-molecule", "zoo:tiny-reason", "zoo:tiny-tales"]
+    assert images == ["zoo:tiny-digits", "zoo:tiny-image"]
+    assert shipped_models() == sorted([*texts, *images])
+    assert ",".join(texts) in unbroken(ok("generate", "--help"))
+    assert "or".join(images) in unbroken(ok("image", "--help"))
 
 
 def test_help_says_which_model_a_study_asks() -> None:

@@ -35,9 +35,8 @@ def make_transformer(name: str, device: torch.device) -> Transformer:
         dtype = LOW_PRECISION if device.type == "cuda" else torch.float32
         return random_transformer(SHAPES[name], device, dtype)
     if "/" not in name and not name.startswith(ZOO):
-        raise InputError(
-            f"a shape is {', '.join((*SHAPES, *shipped_models()))}, or a checkpoint's folder or hub id; got {name!r}."
-        )
+        known = ", ".join([*SHAPES, *shipped_models(images=False)])
+        raise InputError(f"a shape is {known}, or a checkpoint's folder or hub id; got {name!r}.")
     model = load(name, device=device).denoiser
     if not isinstance(model, Backbone):
         raise InputError(f"bench times models on the package's own backbone; {name} runs through transformers.")

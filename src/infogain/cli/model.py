@@ -25,7 +25,7 @@ CACHE_HELP = (
 REFRESH_HELP = "blocks that are decoded before the whole row is read again, with a --cache; unset: 1, the most exact"
 REVISION_HELP = "branch, tag or commit of a hub id; unset: its main branch"
 DEFAULT = "zoo:tiny-reason"
-ANY_MODEL = f"folder, hub id, or a model that comes with the package: {', '.join(shipped_models())}"
+ANY_MODEL = f"folder, hub id, or a model that comes with the package: {', '.join(shipped_models(images=False))}"
 CHAT_MODEL = "folder or hub id of a checkpoint with a chat template  [required]"
 CACHE = model_option("--cache", metavar=f"[{'|'.join(CACHES)}]", help=CACHE_HELP)
 REFRESH = model_option("--refresh", type=int, metavar="BLOCKS", help=REFRESH_HELP)
@@ -53,7 +53,7 @@ FLAGS = [
 
 IMAGE_DEFAULT = "zoo:tiny-image"
 ANY_IMAGE_MODEL = (
-    "zoo:tiny-image or zoo:tiny-digits, which come with the package; a folder; or a hub id such as "
+    f"{' or '.join(shipped_models(images=True))}, which come with the package; a folder; or a hub id such as "
     "Gen-Verse/MMaDA-8B-Base"
 )
 IMAGE_CACHE_HELP = "what is read once and kept: dual or prefix, the prompt of each image; unset: none, which is exact"

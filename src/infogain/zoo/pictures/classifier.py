@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import torch
@@ -11,14 +10,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infogain.images.codec_blocks import convolution, group_norm
-from infogain.zoo.pictures.codec_training import batches
 from infogain.zoo.pictures.picture_sets import Pictures
+from infogain.zoo.pictures.short_run import ShortRun
 
 FEATURES = 64
 GROUPS = 4
 FILE, SIZES = "classifier.safetensors", "classifier.json"
 SHIFT = 16  # a picture is moved by at most this part of its height while it is learnt
 AT_A_TIME = 2048
+DECAY, SMOOTHING = 0.05, 0.05
 
 
 class Classifier(nn.Module):
@@ -68,22 +68,14 @@ class Classifier(nn.Module):
         return model.to(device).requires_grad_(False).eval()
 
 
-def train_classifier(pictures: Pictures, classes: int, width: int, minutes: float, seed: int = 0) -> Classifier:
+def train_classifier(pictures: Pictures, classes: int, width: int, run: ShortRun) -> Classifier:
     """A classifier of pictures, trained on the device that they are on. Each picture is moved a little every time."""
-    torch.manual_seed(seed)
-    model = Classifier(width, classes).to(pictures.pixels.device)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.05)
-    order = torch.arange(len(pictures.labels), device=pictures.pixels.device)
-    began = time.perf_counter()
-    for rows in batches(order, 256, seed):
-        progress = (time.perf_counter() - began) / (60 * minutes)
-        if progress >= 1:
-            break
-        for group in optimiser.param_groups:
-            group["lr"] = 2e-3 * (1 - progress)
-        loss = functional.cross_entropy(
-            model(moved(pictures.pixels[rows])), pictures.labels[rows], label_smoothing=0.05
-        )
+    torch.manual_seed(run.seed)
+    model, device = Classifier(width, classes).to(pictures.pixels.device), pictures.pixels.device
+    optimiser = torch.optim.AdamW(model.parameters(), lr=run.rate, weight_decay=DECAY)
+    for rows in run.batches(len(pictures.labels), optimiser, device):
+        logits, labels = model(moved(pictures.pixels[rows])), pictures.labels[rows]
+        loss = functional.cross_entropy(logits, labels, label_smoothing=SMOOTHING)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()

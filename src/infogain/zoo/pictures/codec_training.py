@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,6 +10,7 @@ from torch.nn import functional
 
 from infogain.images.codec import Codec
 from infogain.images.codec_spec import CodecSpec
+from infogain.zoo.pictures.short_run import ShortRun
 
 SMALL_CODEC = CodecSpec(  # a picture of 32×32 becomes 8×8 codes of 10 bits
     channels=32,
@@ -28,48 +27,23 @@ DECAY = 1e-4
 REPORT_EVERY = 10.0  # seconds
 
 
-@dataclass(frozen=True)
-class CodecRun:
-    """How a codec is trained."""
-
-    minutes: float = 1.5
-    steps: int = 20_000  # at most
-    rows: int = 256
-    rate: float = 1.5e-3
-    seed: int = 0
-
-
-def train_codec(spec: CodecSpec, pixels: Tensor, run: CodecRun) -> Codec:
+def train_codec(spec: CodecSpec, pixels: Tensor, run: ShortRun) -> Codec:
     """A codec for pictures [N, C, H, W] from −1 to 1, trained on the device that they are on."""
     torch.manual_seed(run.seed)
-    codec = Codec(spec).to(pixels.device)
+    codec, on_cuda = Codec(spec).to(pixels.device), pixels.is_cuda
     optimiser = torch.optim.AdamW(codec.parameters(), lr=run.rate, betas=(0.9, 0.95), weight_decay=DECAY)
-    began = said = time.perf_counter()
-    for step, some in enumerate(batches(pixels, run.rows, run.seed)):
-        now = time.perf_counter()
-        progress = max(step / run.steps, (now - began) / (60 * run.minutes))
-        if progress >= 1:
-            break
-        for group in optimiser.param_groups:
-            group["lr"] = run.rate * min(1.0, (step + 1) / 200) * (1 - progress)
-        with torch.autocast(pixels.device.type, torch.bfloat16, enabled=pixels.is_cuda):
-            loss, parts = codec_loss(codec, some)
+    said = time.perf_counter()
+    for step, rows in enumerate(run.batches(len(pixels), optimiser, pixels.device)):
+        with torch.autocast(pixels.device.type, torch.bfloat16, enabled=on_cuda):
+            loss, parts = codec_loss(codec, pixels[rows])
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(codec.parameters(), 1.0)
         optimiser.step()
-        if now - said > REPORT_EVERY:
-            said = now
-            print(f"codec step {step} ({progress:.0%})  " + "  ".join(f"{k} {v:.4f}" for k, v in parts.items()))
+        if time.perf_counter() - said > REPORT_EVERY:
+            said = time.perf_counter()
+            print(f"codec step {step}  " + "  ".join(f"{name} {part:.4f}" for name, part in parts.items()), flush=True)
     return codec.requires_grad_(False).eval()
-
-
-def batches(pixels: Tensor, rows: int, seed: int) -> Iterator[Tensor]:
-    """Batches of pictures without end, in a new order whenever all have been seen."""
-    generator = torch.Generator(pixels.device).manual_seed(seed)
-    while True:
-        order = torch.randperm(len(pixels), device=pixels.device, generator=generator)
-        yield from (pixels[index] for index in torch.split(order, rows) if len(index) == rows or len(pixels) < rows)
 
 
 def codec_loss(codec: Codec, images: Tensor) -> tuple[Tensor, dict[str, Tensor]]:

@@ -31,10 +31,11 @@ from infogain.zoo.elbo import elbo_loss
 from infogain.zoo.folder import save_model
 from infogain.zoo.pictures.classifier import FILE as CLASSIFIER
 from infogain.zoo.pictures.classifier import Classifier, train_classifier
-from infogain.zoo.pictures.codec_training import SMALL_CODEC, CodecRun, train_codec
+from infogain.zoo.pictures.codec_training import SMALL_CODEC, train_codec
 from infogain.zoo.pictures.picture_card import write_picture_card
 from infogain.zoo.pictures.picture_scores import PictureScores, Reference, score_pictures
 from infogain.zoo.pictures.picture_sets import DIGITS, FASHION, GREYS, PICTURE_SETS, PictureSet
+from infogain.zoo.pictures.short_run import ShortRun
 from infogain.zoo.pool import Pool
 from infogain.zoo.run_settings import RunSettings, setting
 from infogain.zoo.train import STATE, how_trained, train
@@ -118,8 +119,8 @@ def classify(settings: PictureSettings, pictures: PictureSet, out: Path) -> tupl
     """The classifier of a set, trained where the folder has none, and what it says of the test pictures."""
     device = pictures.train.pixels.device
     if not (out / CLASSIFIER).exists():
-        width, minutes = settings.classifier_width, settings.classifier_minutes
-        train_classifier(pictures.train, len(pictures.classes), width, minutes, settings.seed).save(out)
+        run = ShortRun(settings.classifier_minutes, rate=2e-3, warm_up=1, seed=settings.seed)
+        train_classifier(pictures.train, len(pictures.classes), settings.classifier_width, run).save(out)
     classifier = Classifier.load(out, device)  # as it was saved
     reference = Reference.of(classifier.read(pictures.test.pixels)[0], pictures.test.labels)
     reference.save(out)
@@ -132,7 +133,7 @@ def code(settings: PictureSettings, pictures: PictureSet, out: Path) -> Coder:
         return GreyLevels(settings.tokens.codes)
     pixels = pictures.train.pixels
     if not (out / CODEC).is_dir():
-        run = CodecRun(minutes=settings.codec_minutes, seed=settings.seed)
+        run = ShortRun(settings.codec_minutes, rate=1.5e-3, seed=settings.seed)
         save_codec(out / CODEC, train_codec(SMALL_CODEC, pixels, run).half())
     return load_codec(out / CODEC, torch.float32, pixels.device)
 
