@@ -10,10 +10,12 @@ from infogain import Lane, Recipe, TokensPerStep
 from infogain.algorithm.state import CandidateFacts
 from infogain.loop import batch
 from infogain.loop.step import Proposal, read_back
-from infogain.models import Denoiser, Tabular
+from infogain.models import Denoiser, Guided, Tabular
 from infogain.samplers import Sampler, make
 from tests.cases import ALL, DRAWS, LAYOUTS, MODEL, Layout, label, rows, same_tokens
 from tests.laws.test_backbone import CASES, canvas_of, model_of
+from tests.laws.test_guidance import CASES as GUIDED_CASES
+from tests.laws.test_guidance import canvas_of as guided_canvas_of
 
 CUDA = torch.device("cuda")
 ON_GPU = Tabular(MODEL.sequences.to(CUDA), MODEL.weights.long().to(CUDA), MODEL.mask_id)
@@ -106,3 +108,25 @@ def test_a_backbone_decodes_as_on_the_cpu(family: str, cache: str | None) -> Non
     for sampler in ("entropy", "info-gain", "info-gain-beam"):
         a, b = (infogain.decode(model, canvas_of(), sampler, block=4, seed=2) for model in (here, there))
         assert torch.equal(a.tokens, b.tokens.cpu())
+
+
+@pytest.mark.parametrize(("family", "cache"), GUIDED_CASES)
+def test_guided_rows_decode_as_on_the_cpu(family: str, cache: str | None) -> None:
+    here, there = model_of(family, cache), model_of(family, cache)
+    there.transformer.to(CUDA)
+    for sampler in ("entropy", "info-gain", "info-gain-beam"):
+        a, b = (
+            infogain.decode(Guided(model), guided_canvas_of("rising"), sampler, block=4, seed=2)
+            for model in (here, there)
+        )
+        assert torch.equal(a.tokens, b.tokens.cpu())
+
+
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
+@pytest.mark.parametrize(("family", "cache"), GUIDED_CASES)
+def test_guidance_adds_no_wait(family: str, cache: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of(family, cache, torch.float32)
+    model.transformer.to(CUDA)
+    lanes = [Lane(guided_canvas_of(), Recipe(make("info-gain", n=4), TokensPerStep(1), block=4), max_in_flight=3)]
+    steps, waits = steps_and_waits(Guided(model), lanes, monkeypatch)
+    assert steps == waits > 0
