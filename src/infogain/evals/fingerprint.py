@@ -35,6 +35,7 @@ TOKENIZER = (
     "additional_chat_templates/*",
     "alphabet.json",
 )
+CODEC = ("image.json", "codec/*")
 SMALL = 64 * 2**20  # bytes of a file that is read every time
 PART = 16 * 2**20  # bytes read at once
 PATIENCE, PAUSE = 2.0, 10.0  # seconds before the first line on how far it is, and between two of them
@@ -65,6 +66,11 @@ def fingerprint(folder: Path) -> str:
 def tokenizer_fingerprint(folder: Path) -> str:
     """Hash of all that turns texts into token ids and back: vocabulary, special tokens, chat templates."""
     return _hash(folder, _found(folder, TOKENIZER))
+
+
+def codec_fingerprint(folder: Path) -> str:
+    """Hash of all that turns images of the zoo into rows of tokens and back: classes, sizes, and the codec."""
+    return _hash(folder, _found(folder, CODEC))
 
 
 def content_fingerprint(path: Path) -> str:

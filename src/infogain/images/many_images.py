@@ -13,6 +13,7 @@ from infogain.algorithm.canvas import Canvas
 from infogain.decode import decode_lanes
 from infogain.images.generate_images import image_job
 from infogain.images.image_model import ImageModel
+from infogain.loop.batch import Observer
 from infogain.loop.lane import Lane
 from infogain.recipe import Recipe
 
@@ -28,10 +29,16 @@ class ManyImages:
     token_forwards: Tensor  # [N]
 
 
-def write_many(model: ImageModel, prompts: Sequence[str], recipe: Recipe, rows: int | None = None) -> ManyImages:
+def write_many(
+    model: ImageModel,
+    prompts: Sequence[str],
+    recipe: Recipe,
+    rows: int | None = None,
+    observe: Observer | None = None,
+) -> ManyImages:
     """Images of the model's own size, decoded a batch of `rows` after the other; `image_recipe` made the recipe.
 
-    Seeds are those of `generate_images` for the same prompts.
+    Seeds are those of `generate_images` for the same prompts. `observe` is called with a StepEvent per step.
     """
     job = image_job(model, prompts)
     denoiser = model.guided if recipe.guidance else model.denoiser
@@ -42,7 +49,8 @@ def write_many(model: ImageModel, prompts: Sequence[str], recipe: Recipe, rows: 
     parts = []
     for first in range(0, len(prompts), rows):
         some = slice(first, first + rows)
-        (result,) = decode_lanes(denoiser, [Lane(canvas.take(some), recipe, seeds[some])])
+        lane = Lane(canvas.take(some), recipe, seeds[some])
+        (result,) = decode_lanes(denoiser, [lane], observe=observe, trace=False)
         starts = torch.tensor(job.starts[some], device=result.tokens.device)
         column = starts[:, None] + torch.arange(job.cells, device=starts.device)
         codes = result.tokens.gather(1, column) - model.layout.first_code

@@ -10,6 +10,8 @@ from infogain.studies.correlation import CorrelationStudy
 from infogain.studies.draws import DrawsStudy, WritingDrawsStudy
 from infogain.studies.frontier import FrontierStudy
 from infogain.studies.gain import GainStudy
+from infogain.studies.images import ImagesStudy
+from infogain.studies.images_lowstep import ImagesLowStepStudy
 from infogain.studies.judgement import JudgementStudy
 from infogain.studies.lowstep import LowStepStudy
 from infogain.studies.memory import MemoryStudy
@@ -56,6 +58,8 @@ STUDIES: dict[str, Study] = {
         LowStepStudy("lowstep-molecules", MOLECULES),
         WritingTemperatureStudy("temperature-molecules", MOLECULES),
         WritingDrawsStudy("draws-molecules", MOLECULES),
+        ImagesLowStepStudy(),
+        ImagesStudy(),
     )
 }
 

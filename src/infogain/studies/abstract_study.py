@@ -52,6 +52,8 @@ class Study(ABC):
 
     def suits(self, subject: Subject) -> bool:
         """Whether a model can be asked: any in chat, of the zoo one that is written in the same alphabet."""
+        if subject.writes_images:
+            return False
         return not subject.is_zoo or subject.alphabet == Alphabet.load(find_checkpoint(self.model))
 
     @abstractmethod

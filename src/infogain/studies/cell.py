@@ -16,6 +16,7 @@ from infogain.zoo.tasks import ALL_TASKS, Problem, load_task
 VERSION = 2  # of what a cell means; a change makes all that is cached stale
 MOST_SEEDS = 9  # right answers per problem are kept as one digit
 BENCHMARKS = ("gsm8k", "stories")  # tasks that checkpoints outside the zoo are asked as `infogain eval` asks them
+IMAGES = "images"  # the kind of cells that images are decoded for
 FROM_DATA = ("gsm8k",)  # those that --data is for; the prompts of stories come with the package
 
 
@@ -24,15 +25,17 @@ class Cell:
     """What to decode, and what to store of it."""
 
     # of the zoo, or a benchmark; for kind "proposition" also a toy, as "toy:one-way"; for "bench" a shape, see speed.py
+    # (and "image" for "images")
     task: str
     recipe: Recipe
     problems: int
     seeds: tuple[int, ...] = (0,)
     split: str = "test"
     # what to watch besides: "path" of H̃, "scores" (J of what was kept), "repetition" of texts, "chemistry" of molecules
+    # ("pictures": some images)
     keep: tuple[str, ...] = ()
     # or "diversity": each problem `draws` times from the first seed, see diversity.py, "trace": every step of the last
-    # problem, "proposition": E[J] counted out, "bench": timed on a shape
+    # problem, "proposition": E[J] counted out, "bench": timed on a shape, "images": so many from each seed
     kind: str = "decode"
     draws: int = 1
     data: str = ""  # fingerprint of a benchmark's items, wherever they lie; problems of the zoo are drawn and have none

@@ -17,11 +17,12 @@ from infogain.generate import Generation, decode_job, settle
 from infogain.loop.batch import Observer
 from infogain.options import Plain
 from infogain.samplers import Sampler
-from infogain.studies.cell import BENCHMARKS, Cell
+from infogain.studies.cell import BENCHMARKS, IMAGES, Cell
 from infogain.studies.cell_observer import CellObserver
 from infogain.studies.cell_scores import COSTS
 from infogain.studies.decoded import CellRow, Decoded
 from infogain.studies.extras import order_numbers
+from infogain.studies.image_cells import image_scores
 from infogain.studies.posed import CANVASES, parts_of, pose
 from infogain.studies.proposition import proposition
 from infogain.studies.scored import scored
@@ -42,12 +43,15 @@ def run_cell(subject: Subject, cell: Cell) -> Plain:
         "trace": trace,
         "proposition": proposition,
         "bench": bench,
+        IMAGES: image_scores,
     }
     began = time.perf_counter()
     numbers = kinds[cell.kind](subject, cell)
     about: Plain = {"device": device_name(subject.device), "float32": torch.get_float32_matmul_precision()}
     if cell.kind in ("decode", "diversity", "trace"):  # others time a shape, or look at an exact toy
         about["provenance"] = subject.text.provenance
+    if cell.kind == IMAGES:
+        about["provenance"] = subject.images.provenance
     return {**numbers, "seconds": time.perf_counter() - began, **about}
 
 

@@ -36,6 +36,7 @@ ORDER = (
     *("threshold", "candidates", "gain", "memory", "overhead"),
     *("variety", "lowstep", "temperature-tales", "draws-tales"),
     *("writing-molecules", "variety-molecules", "lowstep-molecules", "temperature-molecules", "draws-molecules"),
+    *("images", "images-lowstep"),
 )
 PICTURES = {".svg": "svg+xml", ".png": "png"}
 VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}

@@ -17,8 +17,9 @@ from infogain.algorithm.schedule import Steps, TokensPerStep
 from infogain.options import MOST, Plain
 from infogain.studies import STUDIES, Study, by_model, check_suits, load_study
 from infogain.studies.benchmark import check_data
-from infogain.studies.cell import BENCHMARKS, Cell
+from infogain.studies.cell import BENCHMARKS, IMAGES, Cell
 from infogain.studies.decoding import BUDGET, candidates
+from infogain.studies.image_cells import columns_per_image
 from infogain.studies.methods import SIZES
 from infogain.studies.run_cells import Workers, do, missing, run_study
 from infogain.studies.scored import WAITING
@@ -44,6 +45,8 @@ MASKS = {  # to write, about
 STEP = 8e-3  # seconds of the host for a step, and
 CANDIDATE = 3e-6  # for each candidate in it
 COLUMN = 5e-8  # of the device for a column in a forward
+IMAGE = 1.3e-4  # for an image, besides its steps, and
+IMAGE_RUN = 2e-5  # for a forward of one candidate of it
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -95,12 +98,15 @@ def say(cell: Cell, numbers: Plain) -> None:
     words = f"{cell.kind} {cell.task} {cell.split} {recipe['sampler']['name']} {often}"
     rows = cell.problems * len(cell.seeds) * cell.draws
     result = f"right {numbers['accuracy']:.1%}  H̃ {numbers['entropy']:.2f}  " if "accuracy" in numbers else ""
+    result += f"Fréchet {numbers['frechet']:.3f}  spread {numbers['spread']:.3f}  " if "frechet" in numbers else ""
     result = "not judged yet: its judge is not installed here  " if WAITING in numbers else result
     print(f"{words:<52} {rows:5} rows  {result}{numbers['seconds']:.1f} s", flush=True)
 
 
 def seconds(cell: Cell) -> float:
     """Seconds that a cell may take. Look-ahead is cheaper than this: bypasses and equal candidates are not counted."""
+    if cell.kind == IMAGES:
+        return image_seconds(cell)
     if (
         cell.kind not in ("decode", "diversity") or cell.task in BENCHMARKS
     ):  # how long checkpoints take for texts is not known here
@@ -112,6 +118,14 @@ def seconds(cell: Cell) -> float:
     columns = rows * load_task(cell.task).width
     batches = math.ceil(columns / BUDGET["cuda"])
     return steps * (batches * STEP + rows * CANDIDATE + columns * COLUMN)
+
+
+def image_seconds(cell: Cell) -> float:
+    """Seconds that images may take: the last step evaluates no candidates."""
+    schedule = cell.recipe.schedule
+    assert isinstance(schedule, Steps)
+    runs = (schedule.count - 1) * columns_per_image(cell.recipe, 1) + 1
+    return cell.problems * len(cell.seeds) * (IMAGE + runs * IMAGE_RUN)
 
 
 def plan(studies: Sequence[Study], size: str, subject: Subject, store: Store) -> None:

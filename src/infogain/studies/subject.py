@@ -9,14 +9,16 @@ from typing import Any
 import torch
 
 from infogain.bench import Bench
-from infogain.evals.fingerprint import fingerprint, tokenizer_fingerprint
-from infogain.load import as_device, find_checkpoint, load
+from infogain.evals.fingerprint import codec_fingerprint, fingerprint, tokenizer_fingerprint
+from infogain.images.image_model import ImageModel, load_image_model
+from infogain.load import IMAGE_FILE, as_device, find_checkpoint, load
 from infogain.options import Plain
 from infogain.studies.benchmark import Benchmark
 from infogain.studies.cell import FROM_DATA
 from infogain.text.alphabet import FILE as ALPHABET_FILE
 from infogain.text.alphabet import Alphabet
 from infogain.text.text_model import TextModel
+from infogain.zoo.pictures.written_pictures import PictureJudge
 
 
 class Subject:
@@ -31,6 +33,11 @@ class Subject:
         self.name, self.folder, self.device = str(name), find_checkpoint(name), as_device(device)
         self.data = None if data is None else Path(data)
         self._benchmarks: dict[str, Benchmark] = {}
+
+    @property
+    def writes_images(self) -> bool:
+        """Whether it is a model of the zoo that writes images of classes."""
+        return (self.folder / IMAGE_FILE).is_file()
 
     @property
     def is_zoo(self) -> bool:
@@ -53,8 +60,13 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of configuration and weights, and for a model that is asked in chat of its tokenizer and template."""
+        """A hash of configuration and weights, and for a model that is asked in chat of its tokenizer and template.
+
+        For a model that writes images also of its codec; its classifier lies among the weights.
+        """
         weights = fingerprint(self.folder)
+        if self.writes_images:
+            return f"{weights}-{codec_fingerprint(self.folder)}"
         return weights if self.is_zoo else f"{weights}-{tokenizer_fingerprint(self.folder)}"
 
     @property
@@ -76,3 +88,12 @@ class Subject:
     @cached_property
     def text(self) -> TextModel:
         return load(self.name, device=self.device)
+
+    @cached_property
+    def images(self) -> ImageModel:
+        return load_image_model(self.name, device=self.device)
+
+    @cached_property
+    def picture_judge(self) -> PictureJudge:
+        """The classifier that came with the model."""
+        return PictureJudge.load(self.folder, self.device)

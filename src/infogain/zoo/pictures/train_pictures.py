@@ -18,13 +18,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infogain.errors import InputError
 from infogain.images.codec_weights import load_codec, save_codec
 from infogain.images.generate_images import image_recipe
 from infogain.images.grey_levels import Coder, GreyLevels
 from infogain.images.image_model import CODEC, ImageModel, load_image_model
 from infogain.images.image_tokens import ImageTokens
-from infogain.images.many_images import write_many
 from infogain.models.families.spec import Spec
 from infogain.options import Plain
 from infogain.zoo.elbo import elbo_loss
@@ -33,9 +31,10 @@ from infogain.zoo.pictures.classifier import FILE as CLASSIFIER
 from infogain.zoo.pictures.classifier import Classifier, train_classifier
 from infogain.zoo.pictures.codec_training import SMALL_CODEC, train_codec
 from infogain.zoo.pictures.picture_card import write_picture_card
-from infogain.zoo.pictures.picture_scores import PictureScores, Reference, score_pictures
+from infogain.zoo.pictures.picture_scores import Reference, score_pictures
 from infogain.zoo.pictures.picture_sets import DIGITS, FASHION, GREYS, PICTURE_SETS, PictureSet
 from infogain.zoo.pictures.short_run import ShortRun
+from infogain.zoo.pictures.written_pictures import PictureJudge, write_classes
 from infogain.zoo.pool import Pool
 from infogain.zoo.run_settings import RunSettings, setting
 from infogain.zoo.train import STATE, how_trained, train
@@ -186,27 +185,11 @@ def score_model(model: ImageModel, classifier: Classifier, reference: Reference,
     scores = []
     for steps in CARD_STEPS:
         began = time.perf_counter()
-        found = score_recipe(model, classifier, reference, images, {"steps": steps, "shape": "cosine"})
+        recipe = image_recipe(model, None, {"steps": steps, "shape": "cosine"})
+        found = PictureJudge(classifier, reference).score(write_classes(model, images, recipe))
         scores.append({"sampler": "uniform", "steps": steps, **found.plain()})
         print(scores[-1], f"{time.perf_counter() - began:.0f} s", flush=True)
     return scores
-
-
-def score_recipe(
-    model: ImageModel, classifier: Classifier, reference: Reference, images: int, options: Plain
-) -> PictureScores:
-    classes, recipe = classes_of(model), image_recipe(model, None, options)
-    prompts = [classes[i % len(classes)] for i in range(images)]
-    codes = write_many(model, prompts, recipe).codes.to(reference.mean.device)
-    labels = torch.arange(images, device=codes.device) % len(classes)
-    return score_pictures(classifier, reference, model.coder.decode(codes), labels)
-
-
-def classes_of(model: ImageModel) -> tuple[str, ...]:
-    tokens = getattr(model.layout, "tokens", None)
-    if not isinstance(tokens, ImageTokens):
-        raise InputError(f"scores by classes need a model of the zoo; {model.name} has no classes.")
-    return tokens.classes
 
 
 if __name__ == "__main__":
