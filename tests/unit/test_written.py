@@ -144,6 +144,18 @@ def test_a_checkpoint_writes_stories(tmp_path: Path) -> None:
         assert (row["numbers"]["committed"], row["numbers"]["forwards"]) == (80, 4)  # the whole text is one block
 
 
+@pytest.mark.slow
+@needs_rdkit
+def test_a_checkpoint_is_asked_for_molecules(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    folder = write_checkpoint(tmp_path / "llada", "llada")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_sequence_length": 512}))
+    for record in run([name for name in OF_MOLECULES if name != "variety-molecules"], folder, tmp_path / "out"):
+        assert record["points"] == record["expected"] == len(record["rows"]) > 0
+        assert {row["cell"]["task"] for row in record["rows"]} == {"molecule"}
+
+
 def tried(steps: int, share: float) -> CellResult:
     """A cell of `lowstep` with so many steps, of whose texts this share was good."""
     point = STUDIES["lowstep"].points("full")[0]
