@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import infogain
 from infogain.cli import main
+from infogain.options import Plain
 from infogain.report.numbers import grouped, percent
 from infogain.studies.diversity import ALONE
 from infogain.studies.findings import Evidence
@@ -23,7 +24,10 @@ README, FINDINGS, GUIDE, SPEED = (
     (ROOT / page).read_text() for page in ("README.md", "docs/findings.md", "docs/which-sampler.md", "docs/speed.md")
 )
 EVIDENCE = Evidence(ROOT / "docs" / "results")
-REPETITION = json.loads((ROOT / "benchmarks" / "results" / "repetition-first-edition.json").read_text())["samplers"]
+REPETITION, REPEATED = (
+    json.loads((ROOT / "benchmarks" / "results" / f"repetition-{name}.json").read_text(encoding="utf-8"))
+    for name in ("first-edition", "molecules")
+)
 SHOWN = {  # a line of the README's table -> its label where it was measured
     "`confidence`, drawn (greedy)": "confidence (drawn)",
     "`pc` (greedy)": "pc",
@@ -147,6 +151,67 @@ def test_the_zoos_page_has_the_molecules_that_were_written(shown: str, sampler: 
         assert f"| {shown} | {said} | {one} | {four} |" in page
 
 
+@pytest.mark.parametrize(
+    ("shown", "sampler"),
+    [
+        ("`entropy`", "entropy"),
+        ("`margin`", "margin"),
+        ("`confidence` (drawn)", "confidence (drawn)"),
+        ("`lookum`, τ_pos .4", "lookum"),
+        ("`info-gain`, τ_pos .4", "info-gain"),
+        ("`info-gain:validated`", PRESET),
+    ],
+)
+def test_the_zoos_page_has_the_molecules_of_few_steps(shown: str, sampler: str) -> None:
+    page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
+    valid = [percent(EVIDENCE.row("lowstep-molecules", sampler=sampler, steps=n)["accuracy"]) for n in (8, 16, 32, 64)]
+    assert f"| {shown} | {' | '.join(valid)} |" in page
+
+
+def test_the_guide_has_the_molecules_of_few_steps_and_of_chance() -> None:
+    labels = (PRESET, "lookum", "info-gain", "confidence (drawn)", "entropy")
+    valid = [percent(EVIDENCE.row("lowstep-molecules", sampler=label, steps=8)["accuracy"]) for label in labels]
+    few = "{} % are valid, {} % with `lookum`, {} % with `info-gain`, {} % with `confidence --of drawn`, {} % with"
+    assert few.format(*valid) in GUIDE
+    of = {"sampler": "info-gain", "draws": "fresh"}
+    by_chance, best = (EVIDENCE.row("draws-molecules", τ_select=tau, **of) for tau in (0.5, 0.0))
+    different = [percent(row["distinct"]) for row in (by_chance, best)]
+    assert "makes {} instead of {} % valid and different".format(*different) in GUIDE
+    assert by_chance["accuracy"] == pytest.approx(best["accuracy"], abs=0.01), "as many valid"
+
+
+def repeated(study: str, **labels: object) -> Plain:
+    """How often the texts of a cell come: the one with these labels."""
+    found: list[Plain] = [row for row in REPEATED[study] if row.items() >= labels.items()]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_other_findings_have_the_molecules_that_come_again() -> None:
+    drawn = {"τ_pos": 1.0, "τ_token": 0.0}
+    ours, look = (repeated("temperature-molecules", sampler=name, **drawn) for name in ("info-gain", "lookum"))
+    uniform = repeated("temperature-molecules", sampler="uniform", τ_token=0.0)
+    cells = [
+        EVIDENCE.row("temperature-molecules", sampler=name, **drawn) for name in ("info-gain", "lookum", "uniform")
+    ]
+    valid = [percent(cell["accuracy"]) for cell in cells]
+    hot = repeated("temperature-molecules", sampler="info-gain", τ_pos=1.0, τ_token=1.4)
+    hot_cell = EVIDENCE.row("temperature-molecules", sampler="info-gain", τ_pos=1.0, τ_token=1.4)
+    few = [repeated("lowstep-molecules", sampler=s, steps=8) for s in (PRESET, "lookum", "confidence (drawn)")]
+    many = repeated("lowstep-molecules", sampler="confidence (drawn)", steps=64)
+    sentences = [
+        f"{valid[0]} % of its {grouped(ours['texts'])} texts are valid and {ours['different']} are different",
+        f"{grouped(ours['most_frequent'])} are `{ours['its_text']}`",
+        f"LookUM has {grouped(look['different'])} different texts, and {valid[1]} % of all are valid",
+        f"at random have {grouped(uniform['different'])} and {valid[2]} %",
+        f"{grouped(few[0]['different'])} different ones, LookUM's {grouped(few[1]['different'])}",
+        f"are {grouped(few[2]['different'])}, and with 64 steps, all valid, {many['different']}",
+        f"from {ours['tokens']} to {hot['tokens']} tokens",
+        f"H̃ from {cells[0]['entropy']:.2f} to {hot_cell['entropy']:.2f}",
+    ]
+    assert [sentence for sentence in sentences if sentence not in FINDINGS] == []
+
+
 def test_the_guide_has_what_was_measured() -> None:
     spots = {spot.sampler: spot for spot in mean_spots(EVIDENCE.rows("frontier", K=1))}
     ours, look, drawn, best = (spots[name] for name in (PRESET, "lookum", "confidence (drawn)", "best-of-8"))
@@ -185,7 +250,7 @@ BEAMS = ("info-gain-beam", "info-gain")
 
 
 def test_other_findings_have_the_first_editions_repetition() -> None:
-    ours, pc, paper = (REPETITION[name] for name in ("info-gain:validated", "pc", "info-gain"))
+    ours, pc, paper = (REPETITION["samplers"][name] for name in ("info-gain:validated", "pc", "info-gain"))
     assert f"right in {ours['right']} of 300 draws" in FINDINGS
     assert f"wrote {ours['new']} different equations" in FINDINGS
     assert f"wrote {pc['new']} in {pc['right']} right draws, and the paper's setting {paper['new']} in" in FINDINGS

@@ -10,6 +10,7 @@ import pytest
 
 from infogain import InputError
 from infogain.report.pages import environment
+from infogain.studies import STUDIES
 from infogain.studies.cell import Cell, CellResult
 from infogain.studies.cell_scores import CellScores
 from infogain.studies.findings import TEMPLATE, Evidence, cell_of, claim, render_findings
@@ -78,6 +79,21 @@ def test_a_sentence_that_numbers_do_not_bear_out_is_an_error(folder: Path, one: 
 def test_what_was_not_measured_cannot_be_told(folder: Path, asked: str, why: str) -> None:
     with pytest.raises(InputError, match=why):
         write(folder, asked)
+
+
+def test_the_fewest_steps_are_those_of_the_cells(folder: Path) -> None:
+    point, *_ = STUDIES["lowstep"].points("full")
+    shares = {"entropy": {8: 0.2, 16: 0.6, 32: 0.9}, "margin": {8: 0.1, 16: 0.2, 32: 0.3}}
+    rows = [
+        CellResult({"sampler": sampler, "steps": steps}, point.cell, {"accuracy": share})
+        for sampler, of_one in shares.items()
+        for steps, share in of_one.items()
+    ]
+    (folder / "lowstep.json").write_text(json.dumps({"study": "lowstep", "rows": [row.plain() for row in rows]}))
+    evidence = Evidence(folder)
+    assert evidence.fewest("lowstep", "entropy") == 16
+    with pytest.raises(InputError, match="how few steps margin needs; none that was tried is enough"):
+        evidence.fewest("lowstep", "margin")
 
 
 def test_findings_stand_first_on_the_page_of_results(folder: Path) -> None:

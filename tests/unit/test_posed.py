@@ -316,6 +316,27 @@ def test_sensitivity_is_measured_from_the_coldest_setting() -> None:
     assert table.rows[1][3].startswith("3.00 [")
     assert table.rows[1][4].startswith("2.50 [")
     assert [check.holds for check in STUDIES["temperature"].checks(rows)] == [True, True, True]
+    assert STUDIES["temperature"].summary(rows)[1].startswith("entropy (High in the paper): H̃ rises by 2.50 [")
+    assert " at most (rank 2 of 2 by that) and falls nowhere; accuracy falls by 50.0 [" in "".join(
+        STUDIES["temperature"].summary(rows)
+    )
+
+
+def test_entropy_that_falls_with_temperature_is_no_rise() -> None:
+    """The coldest setting is not held against itself: its H̃, less the same H̃, would be a rise of 0.00 ± something."""
+    rows = [*grid("entropy", (0.9, 9.0), (0.5, 3.0)), *grid("info-gain", (0.9, 1.0), (0.9, 2.0))]
+    rows = [row for row in rows if row["sampler"] != "entropy" or (row["τ_pos"], row["τ_token"]) != (1.0, 0.0)]
+    found = sensitivities(rows)["entropy"]
+    assert found.rise == (0.0, 0.0, 0.0)
+    assert found.drop.value == pytest.approx(6.0)
+    assert found.drop.low > 0
+    said = next(line for line in STUDIES["temperature"].summary(rows) if line.startswith("entropy (High"))
+    assert said.startswith("entropy (High in the paper): H̃ rises nowhere and falls by 6.00 [")
+    assert "rank" not in said
+    table = STUDIES["temperature"].tables(rows)[0]
+    assert table.columns[4:7] == ["H̃: largest rise", "H̃: rank", "H̃: largest fall"]
+    assert table.rows[0][4:6] == ["0.00 [0.00, 0.00]", "1"]
+    assert table.rows[0][6].startswith("6.00 [")
 
 
 def test_samplers_that_intervals_do_not_tell_apart_are_not_ranked_by_a_claim() -> None:

@@ -16,7 +16,7 @@ from infogain.algorithm.schedule import Steps
 from infogain.cli import main
 from infogain.studies import STUDIES, run_cells
 from infogain.studies.cell import CellResult
-from infogain.studies.lowstep import Collapse, collapse, fewer, gap, midway
+from infogain.studies.lowstep import GRID, Collapse, collapse, fewer, left_to_try, said_of_steps
 from infogain.studies.run import main as run_program
 from infogain.studies.scored import WAITING, judge_waiting
 from infogain.studies.store import Store
@@ -144,6 +144,18 @@ def test_a_checkpoint_writes_stories(tmp_path: Path) -> None:
         assert (row["numbers"]["committed"], row["numbers"]["forwards"]) == (80, 4)  # the whole text is one block
 
 
+@pytest.mark.slow
+@needs_rdkit
+def test_a_checkpoint_is_asked_for_molecules(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    folder = write_checkpoint(tmp_path / "llada", "llada")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_sequence_length": 512}))
+    for record in run([name for name in OF_MOLECULES if name != "variety-molecules"], folder, tmp_path / "out"):
+        assert record["points"] == record["expected"] == len(record["rows"]) > 0
+        assert {row["cell"]["task"] for row in record["rows"]} == {"molecule"}
+
+
 def tried(steps: int, share: float) -> CellResult:
     """A cell of `lowstep` with so many steps, of whose texts this share was good."""
     point = STUDIES["lowstep"].points("full")[0]
@@ -153,23 +165,46 @@ def tried(steps: int, share: float) -> CellResult:
     )
 
 
-def test_the_smallest_number_of_steps_is_found_by_halving() -> None:
-    needed, rows = 21, [tried(steps, 0.9 if steps >= 21 else 0.2) for steps in (8, 16, 32, 64)]
-    asked = []
-    while gap(rows):
-        steps = midway(rows).labels["steps"]
-        asked.append(steps)
-        rows.append(tried(steps, 0.9 if steps >= needed else 0.2))
-    assert asked == [24, 20, 22, 21]
+def searched(enough: set[int]) -> tuple[list[CellResult], list[list[int]]]:
+    """All cells of a search where these numbers of steps are enough, and what was asked for in each round."""
+    rows, asked = [tried(steps, 0.9 if steps in enough else 0.2) for steps in GRID], []
+    while more := left_to_try(rows):
+        asked.append(more)
+        rows += [tried(steps, 0.9 if steps in enough else 0.2) for steps in more]
+    return rows, asked
+
+
+def test_the_smallest_number_of_steps_is_found_by_halving_and_then_below() -> None:
+    rows, asked = searched(set(range(21, 65)))
+    assert asked == [[24], [20], [22], [21], [17, 18, 19]]
     assert collapse(rows) == Collapse(21, 21, 21)
-    assert midway([tried(8, 0.1), tried(16, 0.9)]).cell.recipe.schedule == Steps(12)
+    assert said_of_steps(rows) == "21 [21, 21] steps, and with no smaller number that was tried"
+    assert searched({64})[1][:2] == [[48], [56]]
+    assert searched(set(GRID))[1][0] == [4]
+    assert searched(set())[1] == []
+
+
+def test_a_number_of_steps_that_halving_passes_over_is_found() -> None:
+    """As on molecules: 12 steps are too few, and 11 are enough."""
+    rows, asked = searched({11, 13, 14, 15, 16, 32, 64})
+    assert asked == [[12], [14], [13], [9, 10, 11]]
+    assert collapse(rows) == Collapse(11, 11, 11)
+    assert said_of_steps(rows).startswith("11 [11, 11] steps, though not with 12, and with no smaller number")
+
+
+def test_the_full_size_asks_for_what_is_left_of_each_sampler() -> None:
+    study, rows = STUDIES["lowstep"], [tried(8, 0.1), tried(16, 0.9)]
+    (point,) = study.follow("full", rows)
+    assert (point.labels, point.cell.recipe.schedule) == ({"sampler": "entropy", "steps": 12}, Steps(12))
+    assert study.follow("medium", rows) == []
 
 
 def test_steps_that_are_not_told_apart_are_a_range() -> None:
     rows = [tried(10, 0.1), tried(11, 0.49), tried(12, 0.51), tried(13, 0.6)]
     assert collapse(rows) == Collapse(12, 11, 13)
     assert collapse([tried(64, 0.2)]) is None
-    assert gap([tried(64, 0.2)]) is None
+    assert left_to_try([tried(64, 0.2)]) == []
+    assert said_of_steps([tried(64, 0.2)]) == "no number of steps that was tried"
     assert fewer("", Collapse(8, 8, 8), Collapse(12, 11, 13)) == ("", True, "4 [3, 5] fewer: 8 against 12")
     assert fewer("", Collapse(12, 11, 13), Collapse(8, 8, 8)).holds is False
     assert fewer("", Collapse(12, 11, 13), Collapse(13, 13, 14)).holds is None

@@ -20,7 +20,7 @@ from infogain.evals.intervals import Interval
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.report.numbers import grouped, percent
-from infogain.studies import preset, writing
+from infogain.studies import lowstep, preset, writing
 from infogain.studies.abstract_study import Check, points
 from infogain.studies.cell import Cell, CellResult, by, pick
 from infogain.studies.frontier import frontier_places
@@ -32,7 +32,7 @@ from infogain.studies.what_counts import mean_lead, mean_measured
 TEMPLATE = "findings.jinja"
 ASKED = (
     *("rows", "row", "number", "mean", "average", "lead", "places", "leader"),
-    *("settings", "best_setting", "tried", "wins_of", "check", "checks"),
+    *("settings", "best_setting", "tried", "wins_of", "fewest", "check", "checks"),
 )
 
 
@@ -110,6 +110,15 @@ class Evidence:
     def wins_of(self, study: str, sampler: str) -> str:
         """How often a sampler's texts win against the paper's four baselines, in per cent."""
         return shown(writing.win_rate(writing.comparisons(self.rows(study), sampler, writing.BASELINES)))
+
+    def fewest(self, study: str, sampler: str) -> int:
+        """The smallest number of steps, of those tried, at which more than half of a sampler's texts are good."""
+        found = lowstep.fewest(self.rows(study, sampler=sampler))
+        if found is None:
+            raise InputError(
+                f"a finding asks study {study} how few steps {sampler} needs; none that was tried is enough."
+            )
+        return found
 
     def check(self, study: str, claim: str) -> Check:
         """A claim of the paper as a study found it."""

@@ -1,7 +1,8 @@
 """The smallest number of steps in which a sampler writes texts most of which are good: the paper's Table 7.
 
-It is found by halving the gap between a number of steps that is too small and one that is enough. That takes for
-granted that more steps do no harm. It is not always so: which steps write two tokens changes with their number.
+It is found by halving the gap between a number of steps that is too small and one that is enough. That alone would take
+for granted that more steps do no harm, and they may: which steps write one token more changes with their number. So
+the smaller numbers that halving passed over are tried after it, down to the next one of a coarse grid.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ PAPER = {"entropy": 13, "confidence (top-1)": 12, "margin": 12, "info-gain": 8} 
 LOOKING_AHEAD = ("lookum", "info-gain")
 LABELS = (*PAPER, "confidence (drawn)", "lookum", PRESET)
 HALF = 0.5
+GRID = (8, 16, 32, 64)  # steps that are tried first, in the full size
 
 
 class Collapse(NamedTuple):
-    """The smallest number of steps whose texts are good in more than half of all cases.
+    """The smallest number of steps, of those tried, whose texts are good in more than half of all cases.
 
     low, high  it lies above the largest smaller number that certainly is not enough, and not above the smallest that
                certainly is, by the intervals of what was decoded
@@ -57,7 +59,7 @@ class LowStepStudy(WrittenStudy):
         labels = of_size(size, ("entropy", "info-gain"), tuple(PAPER), LABELS)
         return [
             Point({"sampler": label, "steps": steps}, self.cell(label, steps, problems, SEEDS[:seeds]))
-            for steps in of_size(size, (4,), (16, 32), (8, 16, 32, 64))
+            for steps in of_size(size, (4,), (16, 32), GRID)
             for label in labels
         ]
 
@@ -68,8 +70,9 @@ class LowStepStudy(WrittenStudy):
         return Cell(task, replace(asked, schedule=Steps(steps), block=0), problems, seeds)
 
     def follow(self, size: str, rows: list[CellResult]) -> list[Point]:
-        """The middle of each gap that is left, in the full size."""
-        return [midway(own) for own in by(rows, "sampler").values() if size == "full" and gap(own)]
+        """What is left to try of each sampler, in the full size."""
+        each = by(rows, "sampler").values() if size == "full" else ()
+        return [with_steps(own[0], steps) for own in each for steps in left_to_try(own)]
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         written = written_in(rows)
@@ -104,13 +107,21 @@ class LowStepStudy(WrittenStudy):
 
     def summary(self, rows: list[CellResult]) -> list[str]:
         written = written_in(rows)
-        return [
-            f"{label}: more than half of the {written.texts} {written.right} from {said(found)} steps on."
-            for label, found in collapses(rows).items()
-        ]
+        good = f"more than half of the {written.texts} {written.right}"
+        return [f"{label}: {good} with {said_of_steps(own)}." for label, own in by(rows, "sampler").items()]
 
 
-def said(found: Collapse | None) -> str:
+def said_of_steps(own: list[CellResult]) -> str:
+    """How many steps a sampler needs, in words, and which larger numbers are too few again."""
+    found = collapse(own)
+    if found is None:
+        return "no number of steps that was tried"
+    again = sorted(row["steps"] for row in own if row["steps"] > found.steps and not enough(row))
+    but = f", though not with {' or '.join(map(str, again))}" if again else ""
+    return f"{found.show()} steps{but}, and with no smaller number that was tried"
+
+
+def shown(found: Collapse | None) -> str:
     return found.show() if found else "no number of these"
 
 
@@ -125,20 +136,31 @@ def enough(row: CellResult) -> bool:
     return float(row["accuracy"]) > HALF
 
 
-def gap(own: list[CellResult]) -> tuple[int, int] | None:
-    """Steps that are too few and steps that are enough, nearest to each other; None where nothing lies between."""
-    good = min((row["steps"] for row in own if enough(row)), default=None)
+def fewest(own: list[CellResult]) -> int | None:
+    """The smallest number of steps that is enough, of those tried."""
+    return min((row["steps"] for row in own if enough(row)), default=None)
+
+
+def too_few(own: list[CellResult], good: int) -> list[int]:
+    """Steps below a number that is enough, each of which is not."""
+    return [row["steps"] for row in own if not enough(row) and row["steps"] < good]
+
+
+def left_to_try(own: list[CellResult]) -> list[int]:
+    """The middle of the gap below the fewest steps; once nothing lies in it, what halving passed over."""
+    good = fewest(own)
     if good is None:
-        return None
-    bad = max((row["steps"] for row in own if not enough(row) and row["steps"] < good), default=0)
-    return (bad, good) if good - bad > 1 else None
+        return []
+    bad = too_few(own, good)
+    nearest, floor = max(bad, default=0), max((steps for steps in bad if steps in GRID), default=0)
+    if good - nearest > 1:
+        return [(nearest + good) // 2]
+    tried = {row["steps"] for row in own}
+    return [steps for steps in range(floor + 1, good) if steps not in tried]
 
 
-def midway(own: list[CellResult]) -> Point:
-    """A cell of the same sampler, halfway through its gap."""
-    between = gap(own)
-    assert between
-    steps, like = sum(between) // 2, own[0]
+def with_steps(like: CellResult, steps: int) -> Point:
+    """A cell of the same sampler, with another number of steps."""
     cell = replace(like.cell, recipe=replace(like.cell.recipe, schedule=Steps(steps)))
     return Point({**like.labels, "steps": steps}, cell)
 
@@ -149,13 +171,13 @@ def collapses(rows: list[CellResult]) -> dict[str, Collapse | None]:
 
 
 def collapse(own: list[CellResult]) -> Collapse | None:
-    good = [row["steps"] for row in own if enough(row)]
-    too_few = [row["steps"] for row in own if interval(row, "accuracy").above(HALF) is False]
-    surely = [row["steps"] for row in own if interval(row, "accuracy").above(HALF)]
-    if not good:
+    good = fewest(own)
+    if good is None:
         return None
-    below = max((steps for steps in too_few if steps < min(good)), default=0)
-    return Collapse(min(good), below + 1, min(surely, default=None))
+    surely_not = [row["steps"] for row in own if interval(row, "accuracy").above(HALF) is False]
+    surely = [row["steps"] for row in own if interval(row, "accuracy").above(HALF)]
+    below = max((steps for steps in surely_not if steps < good), default=0)
+    return Collapse(good, below + 1, min(surely, default=None))
 
 
 def collapse_table(rows: list[CellResult]) -> Table:
@@ -164,6 +186,7 @@ def collapse_table(rows: list[CellResult]) -> Table:
     for label, found in collapses(rows).items():
         own = pick(rows, sampler=label)
         most = max(own, key=lambda row: row["steps"])
-        lines.append([label, said(found), str(PAPER.get(label, NONE)), f"{accuracy(most)} at {most['steps']}"])
-    title = f"The smallest number of steps at which more than half of the {written_in(rows).texts} are good"
+        lines.append([label, shown(found), str(PAPER.get(label, NONE)), f"{accuracy(most)} at {most['steps']}"])
+    texts = written_in(rows).texts
+    title = f"The smallest number of steps, of those tried, at which more than half of the {texts} are good"
     return Table(["sampler", "steps", "paper: steps", "good with the most steps, %"], lines, 1, title)

@@ -30,12 +30,14 @@ PANELS = 4  # of the figure, in a line
 class Sensitivity(NamedTuple):
     """A sampler at the coldest and the hottest corner of the grid, and the most it changes from the coldest on.
 
-    The interval of a change is that of the setting where it is largest, as if no other had been looked at.
+    The interval of a change is that of the setting where it is largest, as if no other had been looked at. H̃ rises or
+    falls by 0 where no hotter setting has more of it, or less.
     """
 
     cold: CellResult
     hot: CellResult
     rise: Interval  # of H̃
+    drop: Interval  # of H̃, too
     fall: Interval  # of the share of right answers
 
     @property
@@ -118,8 +120,8 @@ class TemperatureStudy(Study):
         found = sensitivities(rows)
         ranks = rank({label: each.rise.value for label, each in found.items()})
         said = [
-            f"{label} ({each.claimed} in the paper): H̃ rises by {each.rise.show(2)}, accuracy falls by "
-            f"{each.fall.show(1, 100)} points at most; rank {ranks[label]} of {len(found)} by H̃."
+            f"{label} ({each.claimed} in the paper): H̃ {said_of_entropy(each, f'{ranks[label]} of {len(found)}')}; "
+            f"accuracy falls by {each.fall.show(1, 100)} points at most."
             for label, each in sorted(found.items(), key=lambda one: ranks[one[0]])
         ]
         for label, own in by(rows, "sampler").items():
@@ -185,10 +187,25 @@ def sensitivity(rows: list[CellResult], own: list[CellResult]) -> Sensitivity | 
     hotter = [row for row in own if row.cell != cold.cell]
     if not hotter:
         return None
-    costliest = max(own, key=lambda row: float(row["entropy"]))
+    before = interval(cold, "entropy")
+    cheapest, *_, costliest = sorted(interval(row, "entropy") for row in (hotter[0], *hotter))
     worst = min(hotter, key=lambda row: float(row["accuracy"]))
-    rise = saved_entropy(interval(costliest, "entropy"), interval(cold, "entropy"))
-    return Sensitivity(cold, hot, rise, paired(cold, worst))
+    rise, drop = (at_least_zero(saved_entropy(*pair)) for pair in ((costliest, before), (before, cheapest)))
+    return Sensitivity(cold, hot, rise, drop, paired(cold, worst))
+
+
+def at_least_zero(change: Interval) -> Interval:
+    """A change in one direction: none, where what there is goes the other way."""
+    return Interval(*(max(bound, 0.0) + 0.0 for bound in change))  # + 0.0: no −0
+
+
+def said_of_entropy(found: Sensitivity, place: str) -> str:
+    """How H̃ changes over the grid, and the sampler's place by its rise, where it rises."""
+    rises = f"rises by {found.rise.show(2)} at most (rank {place} by that)"
+    falls = f"falls by {found.drop.show(2)} at most"
+    return (
+        f"{rises if found.rise.value > 0 else 'rises nowhere'} and {falls if found.drop.value > 0 else 'falls nowhere'}"
+    )
 
 
 def measured_table(rows: list[CellResult]) -> Table:
@@ -199,20 +216,20 @@ def measured_table(rows: list[CellResult]) -> Table:
     lines = [
         [
             *(label, each.claimed, entropy(each.cold), entropy(each.hot), each.rise.show(2), str(rises[label])),
+            each.drop.show(2),
             *(accuracy(each.cold), accuracy(each.hot), each.fall.show(1, 100), str(falls[label])),
         ]
         for label, each in sorted(found.items(), key=lambda one: (rises[one[0]], falls[one[0]]))
     ]
     changes = [
-        f"{what}: {column}"
-        for what, change in (("H̃", "rise"), ("accuracy %", "fall"))
-        for column in ("coldest", "hottest", f"largest {change}", "rank")
+        *(f"H̃: {column}" for column in ("coldest", "hottest", "largest rise", "rank", "largest fall")),
+        *(f"accuracy %: {column}" for column in ("coldest", "hottest", "largest fall", "rank")),
     ]
     positions, tokens = grid(rows)
     corners = [f"τ_pos {positions[at]:g} and τ_token {tokens[at]:g}" for at in (0, -1)]
     title = (
         f"Table 6: temperature sensitivity, measured. Coldest is {corners[0]}, hottest {corners[1]}; rise and fall are "
-        "from the coldest to the setting where they are largest; rank 1 is least"
+        "from the coldest to the setting where they are largest; rank 1 is least, of H̃ by its rise"
     )
     return Table(["sampler", "paper: sensitivity", *changes], lines, 2, title)
 
