@@ -16,7 +16,7 @@ from infogain.algorithm.schedule import Steps
 from infogain.cli import main
 from infogain.studies import STUDIES, run_cells
 from infogain.studies.cell import CellResult
-from infogain.studies.lowstep import GRID, Collapse, collapse, fewer, left_to_try, said_of_steps
+from infogain.studies.lowstep import GRID, Collapse, collapse, fewer, fewest, left_to_try, said_of_steps
 from infogain.studies.run import main as run_program
 from infogain.studies.scored import WAITING, judge_waiting
 from infogain.studies.store import Store
@@ -190,6 +190,16 @@ def test_a_number_of_steps_that_halving_passes_over_is_found() -> None:
     assert asked == [[12], [14], [13], [9, 10, 11]]
     assert collapse(rows) == Collapse(11, 11, 11)
     assert said_of_steps(rows).startswith("11 [11, 11] steps, though not with 12, and with no smaller number")
+
+
+def test_a_number_of_the_grid_that_is_nearly_enough_is_looked_below() -> None:
+    """As on molecules: 16 steps are too few by little, and 15 are enough."""
+    shares = {8: 0.2, 13: 0.46, 14: 0.42, 15: 0.53, 16: 0.44, 17: 0.6, 32: 0.7, 64: 0.9}
+    rows = [tried(steps, shares[steps]) for steps in (8, 16, 17, 32, 64)]
+    assert left_to_try(rows) == [9, 10, 11, 12, 13, 14, 15]
+    rows += [tried(steps, shares.get(steps, 0.3)) for steps in left_to_try(rows)]
+    assert fewest(rows) == 15
+    assert left_to_try(rows) == []
 
 
 def test_the_full_size_asks_for_what_is_left_of_each_sampler() -> None:

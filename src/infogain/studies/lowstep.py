@@ -2,7 +2,7 @@
 
 It is found by halving the gap between a number of steps that is too small and one that is enough. That alone would take
 for granted that more steps do no harm, and they may: which steps write one token more changes with their number. So
-the smaller numbers that halving passed over are tried after it, down to the next one of a coarse grid.
+the smaller numbers that halving passed over are tried after it, down to one of a coarse grid that is far too small.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ PAPER = {"entropy": 13, "confidence (top-1)": 12, "margin": 12, "info-gain": 8} 
 LOOKING_AHEAD = ("lookum", "info-gain")
 LABELS = (*PAPER, "confidence (drawn)", "lookum", PRESET)
 HALF = 0.5
+FAR_TOO_FEW = 0.25  # good texts of a number of steps below which no smaller number is tried
 GRID = (8, 16, 32, 64)  # steps that are tried first, in the full size
 
 
@@ -152,10 +153,10 @@ def left_to_try(own: list[CellResult]) -> list[int]:
     if good is None:
         return []
     bad = too_few(own, good)
-    nearest, floor = max(bad, default=0), max((steps for steps in bad if steps in GRID), default=0)
+    nearest, tried = max(bad, default=0), {row["steps"]: float(row["accuracy"]) for row in own}
     if good - nearest > 1:
         return [(nearest + good) // 2]
-    tried = {row["steps"] for row in own}
+    floor = max((steps for steps in bad if steps in GRID and tried[steps] < FAR_TOO_FEW), default=0)
     return [steps for steps in range(floor + 1, good) if steps not in tried]
 
 
