@@ -225,6 +225,7 @@ def test_the_unmasking_as_a_strip_an_animation_a_page_and_a_trace(models: Path) 
     assert read_png("s.png")["images"] == [{"number": 0, **{k: v for k, v in one.items() if k != "version"}}]
     assert size("s.png")[0] > 6 * 120
     assert HEAT[-1] in colours("s.png")
+    assert json.loads(ok("image", "--read", "a.gif"))["images"][0]["prompt"] == "trouser"
     with pillow.open("a.gif") as file:
         assert file.n_frames == 7
         assert json.loads(file.info["comment"])["images"][0]["codes"] == one["codes"]

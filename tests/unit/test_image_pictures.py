@@ -94,9 +94,9 @@ def test_files_that_do_not_say_what_made_them_are_refused(tmp_path: Path) -> Non
         words = PngImagePlugin.PngInfo()
         words.add_itxt(KEY, about)
         plain("red").save(tmp_path / "odd.png", pnginfo=words)
-        with pytest.raises(InputError, match="must be a PNG that says how it was made"):
+        with pytest.raises(InputError, match="must be a PNG or GIF that says how it was made"):
             read_png(tmp_path / "odd.png")
-    with pytest.raises(InputError, match="must be a PNG that says how it was made"):
+    with pytest.raises(InputError, match="must be a PNG or GIF that says how it was made"):
         read_png(tmp_path / "bare.png")
     for name in ("text.png", "absent.png"):
         with pytest.raises(InputError, match="must be an image that Pillow reads"):
@@ -213,10 +213,10 @@ def test_a_frame_shows_heat_where_codes_are_masked_and_the_image_elsewhere() -> 
     assert finished.getpixel((0, 0)) == 77, "the finished image is left alone"
 
 
-def test_colours_grow_brighter_with_entropy() -> None:
+def test_colours_grow_darker_with_entropy() -> None:
     shades = [colour(heat / 20, 1.0) for heat in range(21)]
     brightness = [0.3 * red + 0.59 * green + 0.11 * blue for red, green, blue in shades]
-    assert brightness == sorted(brightness)
+    assert brightness == sorted(brightness, reverse=True)
     assert (colour(-1.0, 1.0), colour(5.0, 1.0)) == (HEAT[0], HEAT[-1])
 
 

@@ -15,12 +15,13 @@ from torch import Tensor
 import infogain
 from infogain import InputError, NumericsError, OptionError, UnknownName
 from infogain.errors import ContextError
+from infogain.images.generate_images import image_job, image_recipe
 from infogain.images.given_image import GivenImage
 from infogain.images.grey_levels import GreyLevels
 from infogain.images.image_layout import LONGEST, MmadaLayout
 from infogain.images.image_model import ImageModel, load_image_model
 from infogain.images.image_tokens import ImageTokens
-from infogain.samplers import Sampler
+from infogain.samplers import Sampler, make
 from infogain.text.tokenizer import HubTokenizer
 from tests.cases import ALL, label
 from tests.image_models import CLASSES, CODES, SPEC, STRIDE, write_classes, write_codec, write_mmada
@@ -153,8 +154,6 @@ def test_special_tokens_are_found_by_name_by_reserved_name_or_as_published() -> 
 @pytest.mark.parametrize(("size", "cells"), [(512, (128, 128)), ((8, 24), (2, 6)), (4, (1, 1)), (None, (128, 128))])
 def test_columns_come_from_the_size(mmada: ImageModel, size: Any, cells: tuple[int, int]) -> None:
     """The config of the tests says nothing of it, and MMaDA's own `num_vq_tokens` is not looked at."""
-    from infogain.images.generate_images import image_job
-
     job = image_job(mmada, ["the cat"], size)
     assert (job.height, job.width) == cells
     prompt = mmada.layout.prompt("the cat")
@@ -191,7 +190,7 @@ def test_rows_of_different_guidance_share_a_batch(classes: ImageModel) -> None:
     layout, mask = classes.layout, classes.denoiser.mask_id
     rows = [layout.row(layout.prompt(name), [None] * 12, mask) for name in CLASSES.classes]
     canvas = infogain.Canvas.infill(rows, mask, [1, 1, 1]).with_guidance([0.0, 1.0, 4.0])
-    together = infogain.decode(classes.guided, canvas, "info-gain", k=3, seeds=[5, 6, 7])
+    together = infogain.decode(classes.guided, canvas, "info-gain", tau_token=1.0, k=3, seeds=[5, 6, 7])
     for i, g in enumerate([0.0, 1.0, 4.0]):
         (alone,) = infogain.generate_images(classes, CLASSES.classes[i], "info-gain", k=3, guidance=g, seeds=[5 + i])
         assert together.tokens[i, 1:].tolist() == alone.codes.flatten().tolist()
@@ -384,3 +383,15 @@ def test_a_model_with_a_codec_of_its_own(folder: Path) -> None:
     assert one.pixels.shape == (3, 8, 8)
     assert model.layout.word(model.layout.empty[0]) == "no class"
     assert model.layout.word(model.layout.prompt("T-shirt")[0]) == "T-shirt"
+
+
+def test_a_sampler_that_is_named_keeps_the_temperature_of_the_recipe(mmada: ImageModel, classes: ImageModel) -> None:
+    """So samplers are compared at one temperature. Presets, options and samplers made by hand have their own."""
+    for model in (mmada, classes):
+        for name in ("entropy", "info-gain", "confidence", "uniform"):
+            assert image_recipe(model, name).plain()["sampler"]["tau_token"] == 1.0
+        several = image_recipe(model, "best-of-n").plain()["sampler"]
+        assert several["base"]["tau_token"] == 1.0
+        assert image_recipe(model, "info-gain", {"tau_token": 0.4}).plain()["sampler"]["tau_token"] == 0.4
+        assert image_recipe(model, make("info-gain")).plain()["sampler"]["tau_token"] == 0.7
+        assert image_recipe(model, "info-gain-images").plain()["sampler"]["tau_token"] == 0.4

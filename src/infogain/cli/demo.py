@@ -57,6 +57,7 @@ Try next:
   {infogain} generate "C93,3,63=33:" --length 22
   {infogain} generate "Once upon a time" --model zoo:tiny-tales
   {infogain} generate --model zoo:tiny-molecule --count 8
+  {infogain} image "ankle boot" --count 8
   {infogain} samplers
   {infogain} study"""
 

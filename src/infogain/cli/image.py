@@ -69,7 +69,7 @@ GIVEN: list[Flag] = [
 @click.option(
     "--read",
     type=FILE,
-    help="print as JSON what a PNG of this command says of itself (prompt, seed, recipe, model, codes), and end",
+    help="print as JSON what a PNG or GIF of this command says of itself (prompt, seed, recipe, model, codes), and end",
 )
 @click.option(
     "--like",

@@ -13,6 +13,7 @@ from infogain.algorithm.noise import row_seeds
 from infogain.cli.flags import Flag, Ids, RecipeFlags, gathered
 from infogain.cli.several_samplers import check_samplers, common_part, with_sampler
 from infogain.errors import InputError
+from infogain.images.image_model import with_named_sampler
 from infogain.images.picture_grid import GridCell, in_rows
 from infogain.recipe import Recipe
 
@@ -72,9 +73,9 @@ class ImageAxes:
         if names:
             check_samplers(names, settings, own)
             common = common_part(settings).over(own)
-            by_sampler = {name: with_sampler(common, name, settings) for name in names}
+            by_sampler = {name: with_sampler(common, name, settings, with_named_sampler) for name in names}
         else:
-            by_sampler = {"": settings.over(own)}
+            by_sampler = {"": one_recipe(own, settings)}
         steps = {f"{n} steps": RecipeFlags(schedule={"count": n}) for n in self.step_counts or ()}
         every = product(by_sampler.items(), (steps or {"": RecipeFlags()}).items())
         return {(sampler, taking): change.over(recipe) for (sampler, recipe), (taking, change) in every}
@@ -85,6 +86,14 @@ class ImageAxes:
             return {f"seed {seed}": seed for seed in self.seeds}
         made = row_seeds(recipe.seed, self.count or 1)
         return {f"image {i}": seed for i, seed in enumerate(made, 1)} if len(made) > 1 else {"": made[0]}
+
+
+def one_recipe(own: Recipe, settings: RecipeFlags) -> Recipe:
+    """The recipe of images that name one sampler or none, over a model's own."""
+    flags = dict(settings.sampler)
+    name = flags.pop("name", None)
+    start = common_part(settings).over(own)
+    return RecipeFlags(sampler=flags, base=settings.base).over(with_named_sampler(start, name) if name else start)
 
 
 FLAGS: list[Flag] = [

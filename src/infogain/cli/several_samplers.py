@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -39,11 +39,17 @@ def check_samplers(names: list[str], settings: RecipeFlags, own: Recipe) -> None
         raise InputError(f"none of {', '.join(names)} takes {dashed(strange[0])}. Drop it, or add a sampler that does.")
 
 
-def with_sampler(recipe: Recipe, name: str, settings: RecipeFlags) -> Recipe:
-    """The recipe with the sampler of this name, and of the flags those that it takes."""
+def with_sampler(
+    recipe: Recipe, name: str, settings: RecipeFlags, chosen: Callable[[Recipe, str], Recipe] | None = None
+) -> Recipe:
+    """The recipe with the sampler of this name, and of the flags those that it takes.
+
+    `chosen` puts a sampler of a name into a recipe; unset: one of that name's own options.
+    """
     takes = fields(SAMPLERS[name])
     own = {key: value for key, value in settings.sampler.items() if key in takes}
-    return RecipeFlags(sampler={"name": name, **own}, base=settings.base if "base" in takes else {}).over(recipe)
+    start = chosen(recipe, name) if chosen else replace(recipe, sampler=SAMPLERS.make(name))
+    return RecipeFlags(sampler=own, base=settings.base if "base" in takes else {}).over(start)
 
 
 def common_part(settings: RecipeFlags) -> RecipeFlags:

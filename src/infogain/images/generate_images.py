@@ -14,7 +14,7 @@ from infogain.algorithm.canvas import Canvas
 from infogain.decode import decode_stream
 from infogain.errors import InfoGainError, InputError
 from infogain.images.given_image import GivenImage, grid_of
-from infogain.images.image_model import ImageModel
+from infogain.images.image_model import ImageModel, with_named_sampler
 from infogain.images.pixels import to_image
 from infogain.images.png_recipe import magnified, save_png
 from infogain.loop.batch import Observer
@@ -83,7 +83,8 @@ def generate_images(
     model       what `infogain.load_image_model` returns
     prompts     a text, or several; for models of the zoo names of classes; an empty one is no prompt
     recipe      a recipe, its name, path or table; or a sampler, which takes the place of that of the model's own
-                recipe (`model.recipe`), whose schedule and guidance stay; unset: that recipe
+                recipe (`model.recipe`), whose schedule and guidance stay, and for a sampler's name the temperature
+                of tokens; unset: that recipe
     size        height and width in pixels, or one number for a square; unset: the model's own, or what `given` has
     given       an image that is written in part: inpainting and outpainting, see `GivenImage`
     seeds       one per prompt; unset: made from the recipe's seed and the prompt's number
@@ -111,10 +112,12 @@ def generate_images(
 def image_recipe(model: ImageModel, recipe: Given = None, options: Plain | None = None) -> Recipe:
     """The recipe that is asked for, over the model's own where that is a sampler or nothing; its block is a number."""
     options = dict(options or {})
-    is_sampler = isinstance(recipe, Sampler) or (isinstance(recipe, str) and recipe.partition(":")[0] in SAMPLERS)
-    if recipe is None or is_sampler:
-        options = options if recipe is None else {"sampler": recipe, **options}
+    if recipe is None:
         recipe = model.recipe
+    elif isinstance(recipe, Sampler):
+        recipe = replace(model.recipe, sampler=recipe)
+    elif isinstance(recipe, str) and recipe.partition(":")[0] in SAMPLERS:
+        recipe = with_named_sampler(model.recipe, recipe)
     made = as_recipe(recipe, options, generate_images)
     if made.eos_ids:
         raise InputError(f"an image ends nowhere before its last code; eos_ids must be unset, got {made.eos_ids}.")

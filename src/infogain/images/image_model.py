@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -20,17 +20,37 @@ from infogain.models.families.family import Config
 from infogain.models.families.llada import MMADA
 from infogain.models.families.weights import stored_shape
 from infogain.models.guided import Guided
-from infogain.options import Plain
+from infogain.options import Plain, fields
 from infogain.provenance import provenance
 from infogain.recipe import Recipe
 from infogain.recipe_files import load_recipe
-from infogain.samplers import SAMPLERS
+from infogain.samplers import SAMPLERS, Sampler
 from infogain.text.tokenizer import read_tokenizer
 
 CODEC = "codec"  # folder of a model's own codec, in the model's folder
 MAGVIT = "showlab/magvitv2"
 MMADA_SIZE = 512
 CACHE = "none"  # exact, and an image is one block: little stands outside it that could be cached
+
+
+def with_named_sampler(recipe: Recipe, name: str) -> Recipe:
+    """The recipe with the sampler of this name, which keeps its temperature of tokens unless a preset has its own.
+
+    So samplers of images are compared at one temperature: it changes how varied they are more than a sampler does.
+    """
+    if name == recipe.sampler.name:
+        return recipe
+    made, tau = SAMPLERS.make(name), getattr(recipe.sampler, "tau_token", None)
+    return replace(recipe, sampler=made if tau is None else _at_temperature(made, tau))
+
+
+def _at_temperature(sampler: Sampler, tau: float) -> Sampler:
+    """A sampler at another temperature of tokens; one of several decodes passes it on to those."""
+    if isinstance(base := getattr(sampler, "base", None), Sampler):
+        return SAMPLERS.vary(sampler, base=_at_temperature(base, tau))
+    option = fields(type(sampler)).get("tau_token")
+    unset = option is not None and vars(sampler)["tau_token"] == option.default
+    return SAMPLERS.vary(sampler, tau_token=tau) if unset else sampler
 
 
 @dataclass(frozen=True)

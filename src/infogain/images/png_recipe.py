@@ -34,15 +34,18 @@ def as_text(about: Plain) -> str:
 
 
 def read_png(path: str | Path) -> Plain:
-    """What a PNG file of `save_png` holds: of an image its prompt, seed, recipe, provenance, codes and costs."""
+    """What a PNG file of `save_png` holds: of an image its prompt, seed, recipe, provenance, codes and costs.
+
+    An animation holds it too, as the comment of a GIF file.
+    """
     image = open_image(path)
     try:
-        about = json.loads(image.info[KEY])
+        about = json.loads(image.info[KEY] if KEY in image.info else image.info["comment"])
         if not isinstance(about, dict):
             raise TypeError
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(
-            f"the file must be a PNG that says how it was made, as infogain image writes it; {path} does not. "
+            f"the file must be a PNG or GIF that says how it was made, as infogain image writes it; {path} does not. "
             "Programs that edit images may drop what a file says: use the file as it was written."
         ) from error
     return about

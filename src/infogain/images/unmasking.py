@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Colour = tuple[int, int, int]
-# From certain to uncertain, in colours whose brightness rises all the way.
-HEAT: tuple[Colour, ...] = ((27, 12, 65), (107, 24, 110), (186, 54, 85), (242, 123, 32), (250, 215, 90))
+# From certain to uncertain: the trace viewer's colours (cividis), whose brightness falls all the way.
+HEAT: tuple[Colour, ...] = ((254, 232, 56), (188, 174, 108), (125, 124, 120), (67, 78, 108), (0, 34, 78))
 UNKNOWN: Colour = (70, 74, 84)  # masked, and in a block that is not open yet
-GROOVE: Colour = (12, 12, 16)  # between patches that are masked
+GROOVE: Colour = (150, 150, 150)  # between patches that are masked
 WIDE_ENOUGH = 8  # pixels of a patch from which on a groove is drawn
 BAR = 90  # pixels of the bar of colours
 SECONDS, FASTEST, SLOWEST, LAST = 6.0, 0.06, 0.5, 2.0  # of a whole animation, of a frame, of the last one
@@ -56,7 +56,7 @@ def _moment(tokens: Sequence[int], mask_id: int, cells: range, known: dict[int, 
 
 
 def hottest(every: Sequence[Sequence[Moment]]) -> float:
-    """The highest entropy of all moments of several images, which the brightest colour stands for."""
+    """The highest entropy of all moments of several images, which the darkest colour stands for."""
     known = [heat for one in every for moment in one for heat in moment.heat.values() if heat is not None]
     return max([*known, 1e-9])
 
