@@ -46,6 +46,11 @@ class Recipe(Options):
     )
 
     def __post_init__(self) -> None:
+        if self.guidance_shape != CONSTANT and not self.guidance:
+            raise OptionError(
+                f"guidance_shape says how guidance changes; it is {self.guidance_shape!r}, and guidance is 0. Give a "
+                "weight above 0 (--guidance), or drop the shape."
+            )
         object.__setattr__(self, "sampler", SAMPLERS.parse(self.sampler))
         given: Any = self.schedule
         schedule = TokensPerStep(given) if isinstance(given, int) else SCHEDULES.parse(given)  # 2: two tokens per step

@@ -18,7 +18,7 @@ from infogain.errors import NumericsError
 from infogain.images.generate_images import decode_images
 from infogain.images.image_model import load_image_model
 from infogain.images.picture_grid import EMPTY
-from infogain.images.png_recipe import read_png
+from infogain.images.png_recipe import read_png, save_png
 from infogain.images.unmasking import HEAT
 from tests.e2e.test_cli import TERMINAL, ok, refused, run
 from tests.image_models import CLASSES, CODES, write_classes, write_codec, write_mmada
@@ -410,3 +410,44 @@ def test_what_images_do_not_have_is_refused_where_samplers_are_compared(models: 
         ("--codec", models / "magvit"): "codec of its own",
     }.items():
         assert said in refused(*compare, *flags), flags
+
+
+# What a review found
+
+
+def test_an_image_is_made_again_as_its_model_was_loaded(models: Path) -> None:
+    flags = ["-m", models / "classes", "--cache", "dual", "--block", 4, "--dtype", "bfloat16", "--sampler", "info-gain"]
+    ok("image", "trouser", *flags, "--out", "one.png")
+    ok("image", "--like", "one.png", "--out", "again.png")
+    one, again = read_png("one.png"), read_png("again.png")
+    assert (one["provenance"]["cache"], one["provenance"]["dtype"]) == ("dual", "bfloat16")
+    assert again["provenance"] == one["provenance"]
+    assert again["codes"] == one["codes"]
+
+
+def test_an_image_given_in_part_from_python_is_not_made_again_as_another(models: Path) -> None:
+    shown, mask = pillow.new("L", (3, 4), 64), pillow.new("L", (3, 4), 0)
+    mask.paste(255, (0, 0, 2, 2))
+    model = load_image_model(models / "classes")
+    (image,) = infogain.generate_images(model, "trouser", given=infogain.GivenImage(shown, mask))
+    image.save("part.png")
+    assert "name it again with --image" in refused("image", "--like", "part.png")
+
+
+def test_what_would_be_ignored_is_refused(models: Path) -> None:
+    flags = ["-m", models / "classes"]
+    ok("image", "trouser", *flags, "--out", "one.png")
+    assert "'--out' came too" in refused("image", "--read", "one.png", "--out", "never.png")
+    assert "'trouser' came twice" in refused("image", "trouser", "trouser", *flags)
+    assert "'uniform' came twice" in refused("image", "trouser", "--samplers", "uniform,uniform", *flags)
+    assert "each seed must be named once" in refused("image", "trouser", "--seeds", "1,1", *flags)
+    assert "guidance is 0" in refused("image", "trouser", "--guidance-shape", "rising", *flags)
+
+
+def test_images_in_blocks_are_compared(models: Path) -> None:
+    ok("compare", "trouser", "-m", models / "classes", "--samplers", "uniform,entropy", "--steps", 6, "--block", 4)
+
+
+def test_a_file_that_says_too_little_is_refused(models: Path) -> None:
+    save_png("odd.png", pillow.new("L", (3, 4)), {"seed": 1})
+    assert "says nothing of prompt" in refused("image", "--like", "odd.png")

@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 import infogain
-from infogain import Canvas, InputError, Lane, Recipe, TokensPerStep, UnknownName, decode_stream
+from infogain import Canvas, InputError, Lane, OptionError, Recipe, TokensPerStep, UnknownName, decode_stream
 from infogain.algorithm.guidance import GUIDANCE_SHAPES, guided_logits
+from infogain.kernels import MaskedColumns
 from infogain.models import Backbone, Denoiser, FullCanvas, Guided, Past, Wrapper
 from infogain.samplers import Sampler, make
 from tests.cases import ALL, label, rows, same_tokens
@@ -299,3 +300,40 @@ def test_what_is_excluded_stays_excluded() -> None:
     came = guided_logits(one, two, torch.tensor(1.0))
     assert torch.equal(came[:4], torch.tensor([1.5, none, 2.0, none]))
     assert came[4:].isnan().all()
+
+
+class Asking(Wrapper):
+    """Asks the model below for every column, whatever is masked: as a wrapper may that changes all logits."""
+
+    def at_masks(self, tokens: Tensor, masked_columns: Any, context: Any, row: Tensor, max_per_row: int) -> Any:
+        every = MaskedColumns(torch.ones_like(masked_columns.masked), masked_columns.masked.numel())
+        found = self.inner.at_masks(tokens, every, context, row, max_per_row)
+        return found[masked_columns.flat_index]
+
+
+@pytest.mark.parametrize("shape", GUIDANCE_SHAPES)
+def test_the_weight_does_not_depend_on_which_columns_are_asked_for(shape: str) -> None:
+    model = Guided(model_of("llada", "none"))
+    plain, asking = (
+        infogain.decode(each, canvas_of(shape), "info-gain", block=WIDTH, seed=3) for each in (model, Asking(model))
+    )
+    assert same_tokens(plain.tokens, asking.tokens)
+    assert torch.allclose(plain.cumulative_entropy, asking.cumulative_entropy, atol=1e-8)
+
+
+def test_a_model_is_guided_once() -> None:
+    with pytest.raises(InputError, match="must not be guided again"):
+        Guided(Guided(model_of("llada", "none")))
+
+
+def test_a_shape_without_a_weight_is_refused() -> None:
+    with pytest.raises(OptionError, match="guidance_shape says how guidance changes"):
+        Recipe(make("ar"), guidance_shape="rising")
+    assert Recipe(make("ar"), guidance=1.0, guidance_shape="rising").guidance == 1.0
+
+
+def test_numbers_of_numpy_are_weights_and_truth_values_are_not() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert canvas_of().with_guidance(numpy.float32(1.5)).guidance[:, 0].tolist() == [1.5] * 5
+    with pytest.raises(InputError, match="guidance must be a finite number"):
+        canvas_of().with_guidance(True)

@@ -395,3 +395,16 @@ def test_a_sampler_that_is_named_keeps_the_temperature_of_the_recipe(mmada: Imag
         assert image_recipe(model, "info-gain", {"tau_token": 0.4}).plain()["sampler"]["tau_token"] == 0.4
         assert image_recipe(model, make("info-gain")).plain()["sampler"]["tau_token"] == 0.7
         assert image_recipe(model, "info-gain-images").plain()["sampler"]["tau_token"] == 0.4
+
+
+def test_a_sampler_may_be_a_table_over_the_models_own_recipe(mmada: ImageModel) -> None:
+    named, table = image_recipe(mmada, "info-gain", {"n": 2}), image_recipe(mmada, {"name": "info-gain", "n": 2})
+    assert named == table
+    with pytest.raises(InputError, match="a sampler is named once"):
+        image_recipe(mmada, "uniform", {"sampler": "entropy"})
+
+
+def test_a_codec_of_other_codes_is_refused(tmp_path: Path) -> None:
+    write_classes(tmp_path / "odd", replace(CLASSES, codes=5, height=2, width=2, channels=3), codec=True)
+    with pytest.raises(InputError, match="must have as many codes, 5, and channels, 3"):
+        load_image_model(tmp_path / "odd")

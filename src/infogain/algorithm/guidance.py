@@ -7,7 +7,7 @@ share of masks that are left in the row's block. A row carries two numbers: its 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -27,13 +27,13 @@ def guidance_of(weight: float | Sequence[float], shape: str, rows: int) -> Tenso
     """The guidance of some rows: a weight (one number, or one per row), and a shape by its name. [P, 2]"""
     if shape not in GUIDANCE_SHAPES:
         raise UnknownName("shape of guidance", shape, GUIDANCE_SHAPES)
-    weights = [weight] * rows if isinstance(weight, int | float) else list(weight)
+    weights = list(weight) if isinstance(weight, Iterable) else [weight] * rows  # also numbers of numpy
     if len(weights) != rows:
         raise InputError(f"guidance must be one number or one per row ({rows}); got {len(weights)} numbers.")
-    if wrong := [each for each in weights if not 0 <= each < math.inf]:
+    if wrong := [each for each in weights if isinstance(each, bool) or not 0 <= each < math.inf]:
         raise InputError(f"guidance must be a finite number of at least 0; got {wrong[0]}. 0 is none.")
     numbers = [float([*GUIDANCE_SHAPES].index(shape))] * rows
-    return torch.tensor([weights, numbers], dtype=torch.float64).T.contiguous()
+    return torch.tensor([list(map(float, weights)), numbers], dtype=torch.float64).T.contiguous()
 
 
 def no_guidance(rows: int, device: torch.device) -> Tensor:

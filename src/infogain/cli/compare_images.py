@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from infogain.algorithm.schedule import Steps
+from infogain.algorithm.schedule import TokensPerStep
 from infogain.cli.flags import RecipeFlags
 from infogain.cli.image_axes import AskedImage, ImageAxes
 from infogain.cli.image_drawing import ImageDrawing
@@ -58,9 +58,10 @@ def show(planned: PlannedImages, made: Mapping[int, tuple[GeneratedImage, float]
 
 
 def warm_up_images(model: ImageModel, asked: Sequence[AskedImage]) -> None:
-    """Decode once with every recipe, in two steps: no timed decode is then its recipe's first."""
+    """Decode once with every recipe, in two steps for each block: no timed decode is then its recipe's first."""
     for one in asked:
-        list(PlannedImages(model, [replace(one, recipe=replace(one.recipe, schedule=Steps(2)))]).decode())
+        half = TokensPerStep(max(1, (one.recipe.block or model.cells) // 2))
+        list(PlannedImages(model, [replace(one, recipe=replace(one.recipe, schedule=half))]).decode())
 
 
 def timed_image(model: ImageModel, one: AskedImage) -> tuple[GeneratedImage, float]:

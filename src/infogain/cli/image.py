@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from infogain.cli.flags import Flag, Ids, RecipeFlags, gathered, image_settings_flags
 from infogain.cli.image_axes import ImageAxes, axes_flags
@@ -21,6 +22,7 @@ from infogain.images.generate_images import image_recipe
 from infogain.images.given_image import GivenImage, check_files
 from infogain.images.pixels import check_pillow
 from infogain.images.png_recipe import read_png
+from infogain.options import dashed
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -126,8 +128,11 @@ def image(
 
 def show_record(path: Path, prompts: tuple[str, ...]) -> None:
     """Print what a file says of itself."""
-    if prompts:
-        raise InputError(
-            f"--read prints what a file says and writes no image; {prompts[0]!r:.40} came too. Drop either."
-        )
+    context = click.get_current_context()
+    asked = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if other := [
+        *prompts,
+        *(dashed(name.partition("__")[2] or name) for name in asked if name not in ("read", "prompts")),
+    ]:
+        raise InputError(f"--read prints what a file says and writes no image; {other[0]!r:.40} came too. Drop either.")
     sys.stdout.write(json_line(read_png(path), sys.stdout.encoding))

@@ -58,6 +58,7 @@ class ImageAxes:
 
     def asked(self, prompts: Sequence[str], own: Recipe, settings: RecipeFlags) -> list[AskedImage]:
         """All combinations, of recipes over a model's own. Those of one recipe stand together."""
+        check_once("prompt", prompts)
         recipes = self.recipes(own, settings)
         seeds = self.seeds_of(next(iter(recipes.values())))
         named = {prompt: (prompt.strip() or NO_PROMPT) if len(set(prompts)) > 1 else "" for prompt in prompts}
@@ -70,6 +71,9 @@ class ImageAxes:
         """The recipes by the names of their samplers and steps, over a model's own; what is not asked for has none."""
         self.check(settings)
         names = [name.strip() for name in self.samplers.split(",")] if self.samplers is not None else []
+        check_once("sampler", names)
+        check_once("number of steps", self.step_counts or ())
+        check_once("seed", self.seeds or ())
         if names:
             check_samplers(names, settings, own)
             common = common_part(settings).over(own)
@@ -86,6 +90,12 @@ class ImageAxes:
             return {f"seed {seed}": seed for seed in self.seeds}
         made = row_seeds(recipe.seed, self.count or 1)
         return {f"image {i}": seed for i, seed in enumerate(made, 1)} if len(made) > 1 else {"": made[0]}
+
+
+def check_once(what: str, values: Sequence[str] | Sequence[int]) -> None:
+    """Refuse a value that is named twice: its images would be the same."""
+    if twice := [value for i, value in enumerate(values) if value in values[:i]]:
+        raise InputError(f"each {what} must be named once; {twice[0]!r} came twice. For more images, use --count.")
 
 
 def one_recipe(own: Recipe, settings: RecipeFlags) -> Recipe:

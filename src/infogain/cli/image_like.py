@@ -15,6 +15,8 @@ from infogain.images.png_recipe import read_png
 from infogain.options import Plain
 from infogain.recipe import Recipe
 
+NEEDED = ("prompt", "seed", "recipe", "provenance", "size")
+
 
 @dataclass(frozen=True)
 class Like:
@@ -29,6 +31,11 @@ class Like:
         if "images" in about:
             raise InputError(
                 f"--like takes the file of one image; {self.path} holds several. Save single ones with --folder."
+            )
+        if self.path and (missing := [name for name in NEEDED if name not in about]):
+            raise InputError(
+                f"--like takes a file that infogain image wrote; {self.path} says nothing of {missing[0]}. "
+                "Use the file as it was written."
             )
         return about
 
@@ -47,19 +54,21 @@ class Like:
         return given if is_asked or not self.about else replace(given, seeds=(self.about["seed"],))
 
     def source(self, given: ImageSource) -> ImageSource:
-        """The file's model and codec, unless a model is named."""
+        """The file's model and codec, unless a model is named, and how it was loaded, where flags do not say."""
         if given.name is not None or not self.about:
             return given
         made_by = self.about["provenance"]
         has_codec = writes_images(made_by["model"]) or given.codec is not None
         codec = given.codec if has_codec else made_by["codec"]
-        return replace(given, name=made_by["model"], codec=codec)
+        loaded = {name: getattr(given, name) or made_by.get(name) for name in ("dtype", "cache", "revision")}
+        return replace(given, name=made_by["model"], codec=codec, **loaded)
 
     def size(self, given: tuple[int, ...] | None, image: Path | None) -> tuple[int, ...] | None:
         """The file's size, unless one or an image is given. An image that was given in part must be given again."""
-        if "given" in self.about and image is None:
+        if image is None and any(step < 0 for line in self.about.get("revealed", []) for step in line):
+            given_in = self.about.get("given", {}).get("image", "which it does not name")
             raise InputError(
-                f"{self.path} was written into an image, {self.about['given']['image']}; name it again with --image, "
+                f"{self.path} was written into an image, {given_in}; name it again with --image, "
                 "and what was written with --mask or --extend."
             )
         return given if given or image or not self.about else tuple(self.about["size"])

@@ -20,6 +20,7 @@ from infogain.cli.resumable_file import json_line
 from infogain.cli.terminal import Terminal, busy, literal, say
 from infogain.errors import InputError
 from infogain.images.generate_images import GeneratedImage
+from infogain.options import Plain
 
 BULKY = ("codes", "revealed")  # a file holds them, a line does not
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -78,14 +79,14 @@ class ImageOutput:
                     if self.folder:
                         drawing.single(self.folder / _file_name(i), i)
                     if not sys.stdout.isatty():
-                        self._write_line(i, image)
+                        self._write_line(i, planned.about(image))
             finally:
                 if done:
                     self._draw(drawing)
 
-    def _write_line(self, number: int, image: GeneratedImage) -> None:
+    def _write_line(self, number: int, about: Plain) -> None:
         path = self.folder / _file_name(number) if self.folder else self.out
-        line = {key: value for key, value in image.plain().items() if key not in BULKY}
+        line = {key: value for key, value in about.items() if key not in BULKY}
         sys.stdout.write(json_line({"number": number, "file": str(path), **line}, sys.stdout.encoding))
         sys.stdout.flush()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,16 +112,29 @@ def generate_images(
 def image_recipe(model: ImageModel, recipe: Given = None, options: Plain | None = None) -> Recipe:
     """The recipe that is asked for, over the model's own where that is a sampler or nothing; its block is a number."""
     options = dict(options or {})
-    if recipe is None:
-        recipe = model.recipe
-    elif isinstance(recipe, Sampler):
-        recipe = replace(model.recipe, sampler=recipe)
-    elif isinstance(recipe, str) and recipe.partition(":")[0] in SAMPLERS:
-        recipe = with_named_sampler(model.recipe, recipe)
-    made = as_recipe(recipe, options, generate_images)
+    start = over_own(model.recipe, recipe)
+    if start is not recipe and recipe is not None and "sampler" in options:
+        raise InputError(
+            f"a sampler is named once; got {recipe!r:.60} and sampler={options['sampler']!r:.60}. Drop one."
+        )
+    made = as_recipe(start, options, generate_images)
     if made.eos_ids:
         raise InputError(f"an image ends nowhere before its last code; eos_ids must be unset, got {made.eos_ids}.")
     return replace(made, block=made.block or 0, eos_ids=())
+
+
+def over_own(own: Recipe, given: Given) -> Given:
+    """What is given, or a model's own recipe with the sampler that is given: by its name, as a table, or as it is."""
+    if given is None:
+        return own
+    if isinstance(given, Sampler):
+        return replace(own, sampler=given)
+    if isinstance(given, str) and given.partition(":")[0] in SAMPLERS:
+        return with_named_sampler(own, given)
+    if isinstance(given, Mapping) and "name" in given:
+        rest = {name: value for name, value in given.items() if name != "name"}
+        return as_recipe(with_named_sampler(own, str(given["name"])), rest)
+    return given
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,9 @@ Grid = list[list[int | None]]  # codes, None where one is to be written
 class GivenImage:
     """An image, and what of it is to be written anew. Files or images of Pillow.
 
+    What stays, stays as codes: the codec sees the whole image, what lies under the mask included, so that pixels that
+    are not masked change a little, and more next to what is new.
+
     image   what is given, in the model's own colours; its height and width are multiples of the codec's stride
     mask    as large as the image: white where it is to be written. A code is written where any of its pixels is white
     extend  pixels to add to the left, at the top, to the right and at the bottom, all of which are to be written

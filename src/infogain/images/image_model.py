@@ -9,6 +9,7 @@ import torch
 
 from infogain.algorithm.schedule import TokensPerStep
 from infogain.errors import InputError
+from infogain.images.codec import Codec
 from infogain.images.codec_weights import load_codec
 from infogain.images.grey_levels import Coder, GreyLevels
 from infogain.images.image_layout import CODES, ClassLayout, Layout, MmadaLayout
@@ -66,6 +67,11 @@ class ImageModel:
     codec: str  # its name
     only_size: bool = False  # it knows no other
     revision: str | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many codes an image of the model's own size has."""
+        return self.size[0] * self.size[1] // self.coder.stride**2
 
     @property
     def guided(self) -> Guided:
@@ -139,6 +145,11 @@ def own_recipe(name: str | Path) -> Recipe:
 def _of_zoo(folder: Path, tokens: ImageTokens, denoiser: Backbone, name: str) -> ImageModel:
     has_codec = (folder / CODEC).is_dir()
     coder: Coder = load_codec(folder / CODEC, torch.float32, denoiser.device) if has_codec else GreyLevels(tokens.codes)
+    if isinstance(coder, Codec) and (coder.spec.codes, coder.channels) != (tokens.codes, tokens.channels):
+        raise InputError(
+            f"model and codec of {name} must have as many codes, {tokens.codes}, and channels, {tokens.channels}, as "
+            f"{IMAGE_FILE} says; the codec has {coder.spec.codes} and {coder.channels}."
+        )
     size = tokens.height * coder.stride, tokens.width * coder.stride
     codec = f"{name}/{CODEC}" if has_codec else f"{tokens.codes} grey levels"
     return ImageModel(denoiser, ClassLayout(tokens), coder, size, own_recipe(folder), name, codec, only_size=True)

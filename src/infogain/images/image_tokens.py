@@ -55,11 +55,6 @@ class ImageTokens:
         """Images as rows of tokens. [N, h, w], [N] -> [N, 1 + h·w]"""
         return torch.cat([self.codes + labels[:, None], codes.flatten(1)], 1)
 
-    def empty_rows(self, labels: Tensor) -> Tensor:
-        """Rows in which the class is given and every code is to be written. [N] -> [N, 1 + h·w]"""
-        masks = labels.new_full((len(labels), self.height, self.width), self.mask_id)
-        return self.rows(masks, labels)
-
     def grids(self, rows: Tensor) -> Tensor:
         """The codes of rows. [N, 1 + h·w] -> [N, h, w]"""
         return rows[:, 1:].view(-1, self.height, self.width)

@@ -72,6 +72,8 @@ class Guided(Wrapper):
     def __init__(self, inner: Denoiser, empty: Sequence[int] | None = None) -> None:
         """`empty`: the tokens that take the place of a row's prompt; unset: as many masks as the prompt has columns."""
         super().__init__(inner)
+        if self.inner.guides:
+            raise InputError("a model that guides must not be guided again; got one. Leave out infogain.models.Guided.")
         if empty is not None and self.attention_block:
             raise InputError(
                 "a block-causal model counts blocks from column 0, so a prompt gives way to as many masks; "
@@ -100,11 +102,10 @@ class Guided(Wrapper):
         return self._opened(canvas, start, end, shift, opened)
 
     def __call__(self, tokens: Tensor, context: GuidedContext, row: Tensor, max_per_row: int) -> Tensor:
-        masked = (tokens == self.mask_id) & _in_block(context, row, tokens.shape[1])
         blocks, rows = self._blocks(tokens, context, row)
         logits = self.inner(blocks, context.inner, rows, max_per_row)
         count = len(tokens)
-        return guided_logits(logits[:count], logits[count:], context.g(row, masked.sum(-1))[:, None, None])
+        return guided_logits(logits[:count], logits[count:], self._weights(tokens, context, row)[:, None, None])
 
     def at_masks(
         self, tokens: Tensor, masked_columns: MaskedColumns, context: GuidedContext, row: Tensor, max_per_row: int
@@ -113,10 +114,15 @@ class Guided(Wrapper):
         blocks, rows = self._blocks(tokens, context, row)
         both = MaskedColumns(torch.cat([masked, masked]), 2 * count)
         found = self.inner.at_masks(blocks, both, context.inner, rows, max_per_row)
-        g = context.g(row, masked.sum(-1))[masked_columns.flat_index // masked.shape[1], None]  # [X, 1]
+        g = self._weights(tokens, context, row)[masked_columns.flat_index // masked.shape[1], None]  # [X, 1]
         if isinstance(found, Tensor):
             return guided_logits(found[:count], found[count:], g)
         return _guided_lazily(found, count, g)
+
+    def _weights(self, tokens: Tensor, context: GuidedContext, row: Tensor) -> Tensor:
+        """g of each candidate, by the masks that it has left; which columns are asked for does not matter. [M]"""
+        masked = (tokens == self.mask_id) & _in_block(context, row, tokens.shape[1])
+        return context.g(row, masked.sum(-1))
 
     def _opened(
         self,

@@ -120,6 +120,7 @@ def about(recipe: Plain) -> str:
     base = f" ({sampler['base']['name']})" if "base" in sampler else ""
     pace = {"tokens": "K = {k}", "steps": "{count} steps"}.get(schedule["name"], "{name}").format(**schedule)
     block = f", blocks of {recipe['block']}" if recipe.get("block") else ""
+    block += f", guidance {recipe['guidance']:g}" if recipe.get("guidance") else ""
     return f"{sampler['name']}{base}, {pace}{block}"
 
 

@@ -42,8 +42,9 @@ def picture_page(name: str, card: Plain) -> str:
         "",
         "The Fréchet distance is that of the classifier's features from those of the test pictures, both taken for "
         "Gaussians; it depends on n. *Accuracy* is the share that the classifier takes for the class that was asked "
-        "for. *Spread* is how far features of one class lie apart, over the same of the test pictures. *Distinct* is "
-        "the share of different pictures. Steps follow a cosine schedule; tokens are drawn at temperature 1, without "
+        "for. *Spread* is how far features of pictures asked to be of one class lie apart, over the same of the test "
+        "pictures; a picture of a wrong class counts as variety there. *Distinct* is the share of different pictures. "
+        "Steps follow a cosine schedule; tokens are drawn at temperature 1, without "
         "guidance. *Coded* pictures are test pictures that went through the codec alone.",
         "",
     ]

@@ -22,7 +22,9 @@ class PictureScores:
     n: int
     frechet: float  # distance of their features from those of the test pictures, both taken for Gaussians
     accuracy: float  # share that the classifier takes for what was asked for
-    spread: float  # how far features of one class lie apart, over the same of the test pictures: 1 is as varied
+    # how far features of pictures asked to be of one class lie apart, over the same of the test pictures: 1 is as
+    # varied. A picture of a wrong class counts as variety, so read it beside the accuracy
+    spread: float
     distinct: float  # share of different pictures among all
 
     def plain(self) -> Plain:
@@ -63,11 +65,12 @@ def score_pictures(classifier: Classifier, reference: Reference, pixels: Tensor,
     """Scores of pictures [N, 1, H, W] that were asked to be of these classes [N]."""
     features, found = classifier.read(pixels)
     distance = frechet(*moments(features), reference.mean, reference.covariance)
+    grey = ((pixels.clamp(-1, 1) + 1) * 127.5).round()  # as a file has it: the last digits depend on the batch
     spread = (within_classes(features, labels).cpu() / reference.spread.cpu()).sqrt()
     return PictureScores(
         n=len(pixels),
         frechet=distance,
         accuracy=float((found == labels).double().mean()),
         spread=float(spread),
-        distinct=len(torch.unique(pixels.flatten(1), dim=0)) / len(pixels),
+        distinct=len(torch.unique(grey.flatten(1), dim=0)) / len(pixels),
     )

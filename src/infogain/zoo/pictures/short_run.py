@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from infogain.errors import InputError
+
 
 @dataclass(frozen=True)
 class ShortRun:
@@ -20,6 +22,10 @@ class ShortRun:
     rows: int = 256
     warm_up: int = 200  # steps
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.minutes > 0 and self.steps > 0):
+            raise InputError(f"a training must take time; got {self.minutes} minutes and {self.steps} steps.")
 
     def batches(self, count: int, optimiser: torch.optim.Optimizer, device: torch.device) -> Iterator[Tensor]:
         """The rows of each step, out of `count`, until the run is over; sets the optimiser's rate for it."""
