@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from infogain.algorithm.schedule import Steps
 from infogain.report.plots import Figure
 from infogain.report.tables import Table
@@ -42,8 +44,8 @@ class ImagesStudy(ImageStudy):
             *sampler_points(asked, SIXTEEN, IMAGES, SEEDS, keep=KEEP),
             *sampler_points(MANY_STEPS, SIXTY_FOUR, IMAGES, SEEDS, keep=KEEP),
             *search.points(),
-            *guided(FIVE, [*GUIDED, ("info-gain", COLD), ("lookum", COLD)]),
-            *guided(SIXTEEN, [*GUIDED, ("info-gain", COLD)]),
+            *guided(FIVE, (0.0, *GUIDANCE), [*GUIDED, ("info-gain", COLD), ("lookum", COLD)]),
+            *guided(SIXTEEN, GUIDANCE, [*GUIDED, ("info-gain", COLD)]),  # without guidance they are above
         ]
 
     def search(self, size: str) -> ImageSearch | None:
@@ -72,8 +74,7 @@ def smaller(size: str) -> list[Point]:
     return found + sampler_points(asked[:1], schedule, images, seeds, guidance=GUIDANCE[0])
 
 
-def guided(schedule: Steps, asked: Asked) -> list[Point]:
+def guided(schedule: Steps, weights: Iterable[float], asked: Asked) -> list[Point]:
     """Samplers with each weight of guidance."""
-    return [
-        point for guidance in GUIDANCE for point in sampler_points(asked, schedule, IMAGES, SEEDS, guidance=guidance)
-    ]
+    found = (sampler_points(asked, schedule, IMAGES, SEEDS, guidance=weight) for weight in weights)
+    return [point for points in found for point in points]
