@@ -53,7 +53,7 @@ EXPLAINED: dict[str, str] = {
     "verdict last %": "decodes that write the verdict after all of the reasoning, in per cent",
     "right %": "right answers in per cent of all draws",
     "different right %": "right answers of which each text counts once, in per cent of the draws of a batch or prompt",
-    "Fréchet distance": "between a classifier's features of these and of test images, as Gaussians; it depends on n",
+    "Fréchet": "distance between a classifier's features of these and of test images, as Gaussians; it depends on n",
     "as asked %": "images that the classifier takes for the class that was asked for, in per cent",
     "spread": "how far features of one class lie apart, over the same of the test images; 1: as varied",
     "distinct %": "different images in per cent of all",

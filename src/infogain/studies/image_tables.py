@@ -16,7 +16,7 @@ from infogain.studies.independent import interval
 SAMPLER: Columns = {"sampler": lambda row: str(row["sampler"]), "τ_token": lambda row: f"{row['τ_token']:g}"}
 GUIDANCE: Columns = {"guidance": lambda row: f"{row['guidance']:g}"}
 SCORES: Columns = {
-    "Fréchet distance": lambda row: interval(row, "frechet").show(2),
+    "Fréchet": lambda row: interval(row, "frechet").show(2),
     "as asked %": lambda row: interval(row, "accuracy").show(scale=100),
     "spread": lambda row: interval(row, "spread").show(2),
     "distinct %": lambda row: interval(row, "distinct").show(scale=100),
