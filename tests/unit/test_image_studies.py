@@ -1,4 +1,4 @@
-"""Studies of images: they run end to end, count seeds, look for settings on seeds of their own, and say what is nearer."""
+"""Studies of images: they run end to end, count seeds, search on seeds of their own, and say what is nearer."""
 
 from __future__ import annotations
 
@@ -187,7 +187,8 @@ def scored(point: Point, frechet: float, **numbers: Any) -> CellResult:
 
 def test_a_setting_is_searched_in_stages_and_decoded_again() -> None:
     settings = grid(({}, {"cost_weight": 0.0}), draws=("fresh", "shared"))
-    search = ImageSearch(FOUR, settings, {"n": (2, 8), "draws": ("fixed",)}, 30, (0, 1), ("pictures",))
+    further, again = {"n": (2, 8), "draws": ("fixed",)}, {"tau_select": (1.0,), "n": (8,)}
+    search = ImageSearch(FOUR, settings, further, again, 30, (0, 1), ("pictures",))
     first = search.points()
     assert [point.labels["setting"] for point in first] == [
         [],
@@ -196,13 +197,16 @@ def test_a_setting_is_searched_in_stages_and_decoded_again() -> None:
         [["cost_weight", 0.0], ["draws", "shared"]],
     ]
     rows = [scored(point, 5.0 - i) for i, point in enumerate(first)]  # the last is the best
-    further = search.follow(rows)
-    assert [dict(point.labels["setting"]) for point in further] == [
+    second = search.follow(rows)
+    assert [dict(point.labels["setting"]) for point in second] == [
         {"cost_weight": 0.0, "draws": "shared", "n": 2},  # n = 8 is the best itself
         {"cost_weight": 0.0, "draws": "fixed"},
     ]
-    assert {point.cell.seeds for point in first + further} == {SEEDS}
-    rows += [scored(point, value) for point, value in zip(further, (1.0, 3.0), strict=True)]
+    rows += [scored(point, value) for point, value in zip(second, (1.0, 3.0), strict=True)]
+    (third,) = search.follow(rows)
+    assert dict(third.labels["setting"]) == {"cost_weight": 0.0, "draws": "shared", "n": 2, "tau_select": 1.0}
+    assert {point.cell.seeds for point in (*first, *second, third)} == {SEEDS}
+    rows.append(scored(third, 2.0))
     (best,) = search.follow(rows)
     assert (best.labels["sampler"], best.cell.problems, best.cell.seeds) == (BEST, 30, (0, 1))
     assert best.cell.recipe.plain()["sampler"]["n"] == 2
@@ -226,11 +230,15 @@ def compared_rows(**distances: float) -> list[CellResult]:
 
 def test_what_is_nearer_to_the_data_is_told_with_its_interval() -> None:
     rows = compared_rows(info_gain=2.0, entropy=1.0, margin=3.0, uniform=2.01)
-    verdicts = {check.claim.split(" than ")[1]: check.holds for check in nearer(rows, ("entropy", "margin", "uniform"), "")}
+    verdicts = {
+        check.claim.split(" than ")[1]: check.holds for check in nearer(rows, ("entropy", "margin", "uniform"), "")
+    }
     assert verdicts == {"entropy, ": False, "margin, ": True, "uniform, ": None}
     assert [row[0] for row in samplers_table(rows).rows] == ["entropy", "info-gain", "uniform", "margin"]
     nearest, paper = summary_of(rows, "Four steps")
-    assert nearest.startswith("Four steps, nearest to the data: entropy at τ_token 0.4: Fréchet distance 1.00 [0.98, 1.02]")
+    assert nearest.startswith(
+        "Four steps, nearest to the data: entropy at τ_token 0.4: Fréchet distance 1.00 [0.98, 1.02]"
+    )
     assert "info-gain" in paper
     assert nearer(rows[1:], ("margin",), "") == []
 

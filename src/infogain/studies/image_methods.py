@@ -14,12 +14,14 @@ MODEL = "zoo:tiny-image"
 COLD, WARM = 0.4, 1.0  # τ_token: the paper's for images; and that of the model's own distribution
 TAUS = (COLD, WARM)
 TAU_POS = 0.4  # the paper's for images, of samplers that look ahead
+ONE = "one candidate"  # drawn as look-ahead draws its candidates, and taken without a look
 IMAGE_METHODS: dict[str, Plain] = {
     "uniform": {"name": "uniform"},
     "entropy": {"name": "entropy"},
     "confidence (top-1)": {"name": "confidence"},
     "margin": {"name": "margin"},
     "confidence (annealed)": {"name": "confidence", "of": "drawn", "tau_pos": 1.0, "anneal": "compound"},  # MMaDA's
+    ONE: {"name": "confidence", "of": "drawn", "tau_pos": TAU_POS},
     "lookum": {"name": "lookum", "tau_pos": TAU_POS},
     "info-gain": {"name": "info-gain", "tau_pos": TAU_POS},
 }

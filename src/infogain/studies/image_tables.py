@@ -9,7 +9,7 @@ from infogain.report.numbers import grouped, percent
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Columns, tabulate
 from infogain.studies.cell import CellResult, pick
-from infogain.studies.image_methods import COLD, SAMPLERS
+from infogain.studies.image_methods import COLD, ONE, SAMPLERS, WARM
 from infogain.studies.image_search import BEST, setting_in, shown, tried
 from infogain.studies.independent import interval
 
@@ -94,10 +94,10 @@ def told(row: CellResult) -> str:
 
 
 def summary_of(rows: Sequence[CellResult], at: str) -> list[str]:
-    """Sentences about samplers without guidance at one number of steps: the nearest, the paper's, the model's own."""
+    """Sentences about samplers without guidance at one number of steps: the nearest, and those that matter."""
     own = nearest_first(compared(rows))
     if not own:
         return []
-    shown_rows = [own[0], of(own, "info-gain", COLD), of(own, BEST), of(own, "uniform", 1.0)]
+    shown_rows = [own[0], of(own, "info-gain", COLD), of(own, BEST), of(own, ONE), of(own, "uniform", WARM)]
     unique = list({id(row): row for row in shown_rows if row}.values())
     return [f"{at}, nearest to the data: {told(unique[0])}.", *(f"{at}: {told(row)}." for row in unique[1:])]

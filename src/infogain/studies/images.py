@@ -11,7 +11,7 @@ from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check
 from infogain.studies.cell import CellResult, Point, by, pick
 from infogain.studies.image_figures import draw_distances, draw_guidance, draw_pictures
-from infogain.studies.image_methods import COLD, IN_THE_PAPER, SAMPLERS, TAUS, WARM, Asked, sampler_points
+from infogain.studies.image_methods import COLD, IN_THE_PAPER, ONE, SAMPLERS, TAUS, WARM, Asked, sampler_points
 from infogain.studies.image_search import OBJECTIVES, ImageSearch, grid
 from infogain.studies.image_study import ImageStudy
 from infogain.studies.image_tables import (
@@ -32,6 +32,7 @@ GUIDANCE = (1.0, 3.0)
 PICTURED = 16  # steps
 KEEP = ("pictures",)
 FURTHER = {"n": (2,), "tau_select": (2.0,)}
+AGAIN = {"tau_select": (0.5, 5.0), "draws": ("fresh", "fixed"), "n": (2,), "tau_pos": (4.0,)}
 BOTH: Asked = [(label, tau) for label in IN_THE_PAPER for tau in TAUS]
 MANY_STEPS: Asked = [("info-gain", COLD), ("uniform", WARM), ("uniform", COLD), ("entropy", WARM), ("entropy", COLD)]
 GUIDED: Asked = [("uniform", WARM), ("uniform", COLD), ("entropy", COLD), ("confidence (top-1)", COLD)]
@@ -51,7 +52,7 @@ class ImagesStudy(ImageStudy):
         search = self.search(size)
         if search is None:
             return smaller(size)
-        asked: Asked = [("info-gain", COLD), ("lookum", COLD), *BOTH, ("confidence (annealed)", WARM)]
+        asked: Asked = [("info-gain", COLD), ("lookum", COLD), *BOTH, ("confidence (annealed)", WARM), (ONE, WARM)]
         return [
             *sampler_points(asked, SIXTEEN, IMAGES, SEEDS, keep=KEEP),
             *sampler_points(MANY_STEPS, SIXTY_FOUR, IMAGES, SEEDS, keep=KEEP),
@@ -64,7 +65,7 @@ class ImagesStudy(ImageStudy):
         if size != "full":
             return None
         settings = grid(OBJECTIVES, draws=("fresh", "shared"), tau_token=(WARM,))
-        return ImageSearch(SIXTEEN, settings, FURTHER, IMAGES, SEEDS, KEEP)
+        return ImageSearch(SIXTEEN, settings, FURTHER, AGAIN, IMAGES, SEEDS, KEEP)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         unguided = [samplers_table(own) for own in by_steps(compared(rows))]
