@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from infogain.report.plots import GREEN, SPOTS, Axes, line, spot, tidy
+from infogain.report.plots import BLACK, GREEN, LINES, MEAN_ENTROPY, PINK, SPOTS, Axes, tidy
 from infogain.studies.cell import CellResult, by
 from infogain.studies.image_cells import unpack_pictures
-from infogain.studies.image_methods import COLD
+from infogain.studies.image_methods import COLD, ONE
 from infogain.studies.image_search import BEST
 from infogain.studies.image_tables import nearest_first
 
 EDGE, BETWEEN = 2, 10  # pixels between pictures, and before those of one class
 PAPER = 255
 DISTANCE = "Fréchet distance from the data"
+LOOKS = {"confidence (annealed)": (PINK, "D"), ONE: (BLACK, "X"), BEST: (GREEN, "*")}  # colours and marks
 SPREAD = "spread within a class, over the data's"
 
 
@@ -63,29 +65,28 @@ def side_by_side(pictures: Tensor) -> Tensor:
     return torch.cat([pictures, edge], 2).permute(1, 0, 2).flatten(1)
 
 
+def look(row: CellResult) -> dict[str, Any]:
+    """Colour and mark of a sampler; hollow at another temperature of tokens than the paper's."""
+    colour, mark = LOOKS.get(row["sampler"]) or (LINES[row["sampler"]][0], SPOTS[row["sampler"]][1])
+    hollow = {} if row["τ_token"] == COLD or row["sampler"] == BEST else {"markerfacecolor": "white"}
+    return {"color": colour, "marker": mark, "markersize": 12 if mark == "*" else 7, "label": name_of(row), **hollow}
+
+
 def draw_distances(axes: Axes, rows: Sequence[CellResult], title: str) -> None:
-    """A point for each sampler: how varied within a class, and how far from the data. Hollow: τ_token 1."""
+    """A point for each sampler: how varied within a class, and how far from the data."""
     for row in rows:
-        style = best_spot() if row["sampler"] == BEST else spot(row["sampler"])
-        hollow = {} if row["τ_token"] == COLD or row["sampler"] == BEST else {"markerfacecolor": "white"}
-        axes.plot(row["spread"], row["frechet"], **{**style, **hollow, "label": name_of(row)})
+        axes.plot(row["spread"], row["frechet"], linestyle="", **look(row))
     axes.axvline(1, color="#555555", linewidth=0.8)
     tidy(axes, title=title, xlabel=SPREAD, ylabel=DISTANCE)
     axes.set_ylim(bottom=0)
-
-
-def best_spot() -> dict[str, object]:
-    return {**spot("info-gain:validated"), "color": GREEN}
 
 
 def draw_paths(axes: Axes, rows: Sequence[CellResult]) -> None:
     """Fig. 8: H̃ over the codes that are written."""
     for row in rows:
         if "path" in row.numbers:
-            style = {**line(row["sampler"]), "label": name_of(row)}
-            alpha = 1.0 if row["τ_token"] == COLD or row["sampler"] == BEST else 0.45
-            axes.plot(*zip(*row["path"], strict=True), **style, alpha=alpha)
-    tidy(axes, xlabel="codes written", ylabel="mean $\\tilde{H}$ (nats)", title="cumulative entropy")
+            axes.plot(*zip(*row["path"], strict=True), **{**look(row), "markersize": 4, "linewidth": 1.2})
+    tidy(axes, xlabel="codes written", ylabel=MEAN_ENTROPY, title="cumulative entropy over the steps")
     axes.set_ylim(bottom=0)
 
 
@@ -93,11 +94,7 @@ def draw_guidance(axes: Axes, rows: Sequence[CellResult], title: str) -> None:
     """Distances over the weight of guidance, a line for each sampler."""
     for own in by_name(rows).values():
         ordered = sorted(own, key=lambda row: float(row["guidance"]))
-        label = ordered[0]["sampler"]
-        mark = SPOTS[label][1] if label in SPOTS else "o"
-        face = None if ordered[0]["τ_token"] == COLD else "white"
-        style = {**line(label), "label": name_of(ordered[0]), "marker": mark, "markerfacecolor": face}
-        axes.plot([row["guidance"] for row in ordered], [row["frechet"] for row in ordered], **style)
+        axes.plot([row["guidance"] for row in ordered], [row["frechet"] for row in ordered], **look(ordered[0]))
     tidy(axes, title=title, xlabel="weight of guidance", ylabel=DISTANCE)
     axes.set_ylim(bottom=0)
 

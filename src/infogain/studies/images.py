@@ -77,12 +77,12 @@ class ImagesStudy(ImageStudy):
         above, below = parts
         for axes, own in zip(above.subplots(1, len(unguided), squeeze=False)[0], unguided, strict=True):
             draw_distances(axes, own, f"{extent(own[0])}")
-        figure_legend(above, above.axes[0])
+        figure_legend(above, max(above.axes, key=lambda axes: len(axes.lines)))  # of the panel with most samplers
         panels = below.subplots(1, len(guided_rows) + 1, squeeze=False)[0]
         for axes, own in zip(panels, guided_rows, strict=False):
             draw_guidance(axes, own, f"guidance, {own[0]['steps']} steps")
-        draw_pictures(panels[-1], [row for row in compared(rows) if row["steps"] == PICTURED], alike_only=True)
-        figure_legend(below, panels[0])
+        draw_pictures(panels[-1], pick(compared(rows), steps=PICTURED), alike_only=True)
+        panels[-1].set_title(f"images of one class, {PICTURED} steps")
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
         many = [own for own in by_steps(compared(rows)) if own[0]["steps"] > FIVE.count]
