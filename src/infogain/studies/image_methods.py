@@ -26,7 +26,8 @@ IMAGE_METHODS: dict[str, Plain] = {
     "info-gain": {"name": "info-gain", "tau_pos": TAU_POS},
 }
 IN_THE_PAPER = ("uniform", "entropy", "confidence (top-1)", "margin")  # Table 4, beside Info-Gain
-SAMPLERS = "samplers"  # the part of a study that compares samplers; others look for settings
+SAMPLERS = "samplers"  # the part of a study that compares samplers; others look for settings,
+CONTROLS = "controls"  # or tell what a setting's success is due to
 
 Asked = list[tuple[str, float]]  # samplers, each at a temperature of tokens
 
@@ -43,11 +44,12 @@ def labels_of(schedule: Steps, guidance: float = 0.0) -> Plain:
 
 
 def sampler_points(asked: Asked, schedule: Steps, images: int, seeds: Iterable[int], **rest: Any) -> list[Point]:
-    """Samplers by the names of this module."""
-    told, seeds = labels_of(schedule, rest.get("guidance", 0.0)), tuple(seeds)
+    """Samplers by the names of this module; `part` is that of the study, and `guidance` and `keep` are the cells'."""
+    part, seeds = rest.pop("part", SAMPLERS), tuple(seeds)
+    told = labels_of(schedule, rest.get("guidance", 0.0))
     return [
         Point(
-            {"part": SAMPLERS, "sampler": label, "τ_token": tau, **told},
+            {"part": part, "sampler": label, "τ_token": tau, **told},
             image_cell({**IMAGE_METHODS[label], "tau_token": tau}, schedule, images, seeds, **rest),
         )
         for label, tau in asked

@@ -1,7 +1,7 @@
 """The best setting of look-ahead for images: the lowest Fréchet distance, on seeds that nothing else is decoded from.
 
-Three stages: a grid of what matters most, then further options one by one around its best, and others around the best
-so far. The best of all is decoded again from the seeds of the samplers that it is compared with.
+Two stages: a grid of what matters most, then further options one by one around its best. The best of all is decoded
+again from the seeds of the samplers that it is compared with.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Setting = tuple[tuple[str, Any], ...]  # options of look-ahead that differ from 
 PAPER = {"tau_token": COLD, "tau_pos": TAU_POS}
 OBJECTIVES: tuple[Plain, ...] = ({}, {"gain_power": 0.0}, {"cost_weight": 0.0})  # the paper's J, its sum, LookUM's
 BEST = "look-ahead (best)"
-GRID, FURTHER, AGAIN = STAGES = ("grid", "further", "again")
+GRID, FURTHER = STAGES = ("grid", "further")
 SEEDS = (5, 6, 7)
 IMAGES = 2_000  # from each of them
 
@@ -31,14 +31,12 @@ class ImageSearch:
     """A search at one number of steps.
 
     further  options that are tried one by one around the best of the grid
-    again    and around the best of both
     images   from each of `seeds`, with which the best setting is decoded again
     """
 
     schedule: Steps
     settings: Sequence[Setting]
     further: Mapping[str, Iterable[Any]]
-    again: Mapping[str, Iterable[Any]]
     images: int
     seeds: Sequence[int]
     keep: tuple[str, ...] = ()
@@ -48,12 +46,11 @@ class ImageSearch:
         return self._tried(GRID, self.settings)
 
     def follow(self, rows: list[CellResult]) -> list[Point]:
-        """What comes next: further options, stage by stage, then the best setting from other seeds; then nothing."""
+        """What comes next: the further options, then the best setting from other seeds; then nothing."""
         own = pick(rows, **labels_of(self.schedule))
-        for stage, options in ((FURTHER, self.further), (AGAIN, self.again)):
-            known = {setting_in(row) for row in tried(own)}
-            if not pick(own, part=stage):
-                return self._tried(stage, [one for one in one_by_one(best(own), options) if one not in known])
+        if not pick(own, part=FURTHER):
+            known = {setting_in(row) for row in pick(own, part=GRID)}
+            return self._tried(FURTHER, [one for one in one_by_one(best(own), self.further) if one not in known])
         return [] if pick(own, sampler=BEST) else [self._best(best(own))]
 
     def _tried(self, part: str, settings: Iterable[Setting]) -> list[Point]:

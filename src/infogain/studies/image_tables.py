@@ -9,7 +9,7 @@ from infogain.report.numbers import grouped, percent
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check, Columns, tabulate
 from infogain.studies.cell import CellResult, pick
-from infogain.studies.image_methods import COLD, ONE, SAMPLERS, WARM
+from infogain.studies.image_methods import COLD, CONTROLS, SAMPLERS, WARM
 from infogain.studies.image_search import BEST, setting_in, shown, tried
 from infogain.studies.independent import interval
 
@@ -53,12 +53,20 @@ def guidance_table(rows: Sequence[CellResult]) -> Table:
 
 
 def settings_tables(rows: Sequence[CellResult]) -> list[Table]:
-    """Settings of look-ahead that were tried, the nearest to the data first; no table where there was no search."""
-    own = tried(rows)
+    """Settings of look-ahead that were tried and what needs none, the nearest first; no table without a search."""
+    own = nearest_first([*tried(rows), *pick(list(rows), part=CONTROLS)])
     if not own:
         return []
-    columns: Columns = {"setting": lambda row: shown(setting_in(row)), **SCORES}
-    return [tabulate(f"Settings of look-ahead, on other seeds: {extent(own[0])}", own, columns)]
+    columns: Columns = {"setting or sampler": named, **SCORES}
+    steps = f"{own[0]['steps']} steps, {len(own[0].cell.seeds)} times {grouped(own[0].cell.problems)} images"
+    return [tabulate(f"Settings of look-ahead, on other seeds: {steps}", own, columns)]
+
+
+def named(row: CellResult) -> str:
+    """What a row of a search was decoded with."""
+    if row["part"] == CONTROLS:
+        return f"{row['sampler']}, τ_token {row['τ_token']:g}, {row['shape']} steps"
+    return shown(setting_in(row))
 
 
 def of(rows: Sequence[CellResult], sampler: str, tau: float | None = None) -> CellResult | None:
@@ -98,6 +106,6 @@ def summary_of(rows: Sequence[CellResult], at: str) -> list[str]:
     own = nearest_first(compared(rows))
     if not own:
         return []
-    shown_rows = [own[0], of(own, "info-gain", COLD), of(own, BEST), of(own, ONE), of(own, "uniform", WARM)]
+    shown_rows = [own[0], of(own, "info-gain", COLD), of(own, BEST), of(own, "uniform", WARM)]
     unique = list({id(row): row for row in shown_rows if row}.values())
     return [f"{at}, nearest to the data: {told(unique[0])}.", *(f"{at}: {told(row)}." for row in unique[1:])]

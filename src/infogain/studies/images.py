@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from infogain.algorithm.schedule import Steps
@@ -11,7 +10,7 @@ from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check
 from infogain.studies.cell import CellResult, Point, by, pick
 from infogain.studies.image_figures import draw_distances, draw_guidance, draw_pictures
-from infogain.studies.image_methods import COLD, IN_THE_PAPER, ONE, SAMPLERS, TAUS, WARM, Asked, sampler_points
+from infogain.studies.image_methods import COLD, IN_THE_PAPER, SAMPLERS, TAUS, WARM, Asked, sampler_points
 from infogain.studies.image_search import OBJECTIVES, ImageSearch, grid
 from infogain.studies.image_study import ImageStudy
 from infogain.studies.image_tables import (
@@ -32,7 +31,6 @@ GUIDANCE = (1.0, 3.0)
 PICTURED = 16  # steps
 KEEP = ("pictures",)
 FURTHER = {"n": (2,), "tau_select": (2.0,)}
-AGAIN = {"tau_select": (0.5, 5.0), "draws": ("fresh", "fixed"), "n": (2,), "tau_pos": (4.0,)}
 BOTH: Asked = [(label, tau) for label in IN_THE_PAPER for tau in TAUS]
 MANY_STEPS: Asked = [("info-gain", COLD), ("uniform", WARM), ("uniform", COLD), ("entropy", WARM), ("entropy", COLD)]
 GUIDED: Asked = [("uniform", WARM), ("uniform", COLD), ("entropy", COLD), ("confidence (top-1)", COLD)]
@@ -52,20 +50,20 @@ class ImagesStudy(ImageStudy):
         search = self.search(size)
         if search is None:
             return smaller(size)
-        asked: Asked = [("info-gain", COLD), ("lookum", COLD), *BOTH, ("confidence (annealed)", WARM), (ONE, WARM)]
+        asked: Asked = [("info-gain", COLD), ("lookum", COLD), *BOTH, ("confidence (annealed)", WARM)]
         return [
             *sampler_points(asked, SIXTEEN, IMAGES, SEEDS, keep=KEEP),
             *sampler_points(MANY_STEPS, SIXTY_FOUR, IMAGES, SEEDS, keep=KEEP),
             *search.points(),
-            *guided(FIVE, (0.0, *GUIDANCE), [*GUIDED, ("info-gain", COLD), ("lookum", COLD)]),
-            *guided(SIXTEEN, GUIDANCE, [*GUIDED, ("info-gain", COLD)]),  # without guidance they are above
+            *guided(FIVE, [*GUIDED, ("info-gain", COLD), ("lookum", COLD)]),
+            *guided(SIXTEEN, [*GUIDED, ("info-gain", COLD)]),  # without guidance they are above
         ]
 
     def search(self, size: str) -> ImageSearch | None:
         if size != "full":
             return None
         settings = grid(OBJECTIVES, draws=("fresh", "shared"), tau_token=(WARM,))
-        return ImageSearch(SIXTEEN, settings, FURTHER, AGAIN, IMAGES, SEEDS, KEEP)
+        return ImageSearch(SIXTEEN, settings, FURTHER, IMAGES, SEEDS, KEEP)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
         unguided = [samplers_table(own) for own in by_steps(compared(rows))]
@@ -114,7 +112,7 @@ def smaller(size: str) -> list[Point]:
     return found + sampler_points(asked[:1], schedule, images, seeds, guidance=GUIDANCE[0])
 
 
-def guided(schedule: Steps, weights: Iterable[float], asked: Asked) -> list[Point]:
+def guided(schedule: Steps, asked: Asked) -> list[Point]:
     """Samplers with each weight of guidance."""
-    found = (sampler_points(asked, schedule, IMAGES, SEEDS, guidance=weight) for weight in weights)
+    found = (sampler_points(asked, schedule, IMAGES, SEEDS, guidance=weight) for weight in GUIDANCE)
     return [point for points in found for point in points]

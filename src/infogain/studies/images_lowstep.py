@@ -8,17 +8,28 @@ from infogain.algorithm.schedule import Steps
 from infogain.report.plots import Figure, figure_legend
 from infogain.report.tables import Table
 from infogain.studies.abstract_study import Check
-from infogain.studies.cell import CellResult, Point, by, pick
+from infogain.studies.cell import CellResult, Point, pick
 from infogain.studies.image_figures import draw_distances, draw_paths, draw_pictures
-from infogain.studies.image_methods import COLD, IN_THE_PAPER, ONE, TAUS, WARM, Asked, sampler_points
+from infogain.studies.image_methods import COLD, CONTROLS, IN_THE_PAPER, ONE, TAUS, WARM, Asked, sampler_points
+from infogain.studies.image_search import IMAGES as SEARCHED
 from infogain.studies.image_search import OBJECTIVES, ImageSearch, grid
+from infogain.studies.image_search import SEEDS as SEARCH_SEEDS
 from infogain.studies.image_study import ImageStudy
-from infogain.studies.image_tables import compared, nearer, of, samplers_table, settings_tables, summary_of
+from infogain.studies.image_tables import (
+    compared,
+    extent,
+    nearer,
+    nearest_first,
+    of,
+    samplers_table,
+    settings_tables,
+    summary_of,
+    told,
+)
 from infogain.studies.independent import interval, saved_entropy
 from infogain.studies.methods import of_size
 
 FIVE, CURVE = Steps(5), Steps(5, "cosine")
-CURVED: Asked = [("uniform", WARM), (ONE, WARM)]  # with the other schedule
 IMAGES, SEEDS = 10_000, range(5)  # of the full size
 KEEP = ("path", "pictures")
 PICTURED = ("entropy", "confidence (top-1)", "margin")  # beside Info-Gain in Figs. 7 and 8
@@ -33,7 +44,6 @@ FURTHER = {
     "gain_power": (0.5,),
     "cost_of": ("surprisal",),
 }
-AGAIN = {"tau_select": (1.0, 5.0), "draws": DRAWS, "n": (2, 4), "tau_pos": (0.1, 1.0, 4.0)}
 
 
 class ImagesLowStepStudy(ImageStudy):
@@ -49,19 +59,19 @@ class ImagesLowStepStudy(ImageStudy):
     def points(self, size: str) -> list[Point]:
         images, seeds = of_size(size, (20, range(2)), (200, range(3)), (IMAGES, SEEDS))
         search, found = self.search(size), sampler_points(asked(size), FIVE, images, seeds, keep=KEEP)
-        return found + ([*search.points(), *sampler_points(CURVED, CURVE, images, seeds, keep=KEEP)] if search else [])
+        return [*found, *search.points(), *controls()] if search else found
 
     def search(self, size: str) -> ImageSearch | None:
         if size != "full":
             return None
         settings = grid(OBJECTIVES, draws=DRAWS, tau_token=TAUS)
-        return ImageSearch(FIVE, settings, FURTHER, AGAIN, IMAGES, SEEDS, KEEP)
+        return ImageSearch(FIVE, settings, FURTHER, IMAGES, SEEDS, KEEP)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [*(samplers_table(own) for own in by(compared(rows), "shape").values()), *settings_tables(rows)]
+        return [samplers_table(rows), *settings_tables(rows)]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        own = pick(compared(rows), shape=FIVE.shape)
+        own = compared(rows)
         parts: Any = figure.subfigures(1, 2, width_ratios=(1.55, 1))
         left, right = parts
         draw_pictures(left.subplots(), own)
@@ -71,12 +81,19 @@ class ImagesLowStepStudy(ImageStudy):
         figure_legend(right, distances, 2)
 
     def checks(self, rows: list[CellResult]) -> list[Check]:
-        own = pick(rows, shape=FIVE.shape)
-        return nearer(own, PICTURED, "five steps") + lowest_entropy(own)
+        return nearer(rows, PICTURED, "five steps") + lowest_entropy(rows)
 
     def summary(self, rows: list[CellResult]) -> list[str]:
-        by_shape = by(compared(rows), "shape").items()
-        return [line for shape, own in by_shape for line in summary_of(own, f"Five steps ({shape})")]
+        return summary_of(rows, "Five steps") + [
+            f"On other seeds, {extent(row)}: {told(row)}." for row in nearest_first(pick(rows, part=CONTROLS))
+        ]
+
+
+def controls() -> list[Point]:
+    """What needs no look-ahead, on the seeds of the search: one candidate, and the other schedule."""
+    asked = ((ONE, FIVE), ("uniform", CURVE), ("uniform", FIVE), (ONE, CURVE))
+    found = (sampler_points([(label, WARM)], at, SEARCHED, SEARCH_SEEDS, part=CONTROLS) for label, at in asked)
+    return [point for points in found for point in points]
 
 
 def lowest_entropy(rows: list[CellResult]) -> list[Check]:
@@ -96,5 +113,5 @@ def asked(size: str) -> Asked:
     few: Asked = [("uniform", WARM), ("info-gain", COLD)]
     medium: Asked = [("uniform", COLD), ("entropy", COLD), ("entropy", WARM), ("lookum", COLD)]
     both = [(label, tau) for label in IN_THE_PAPER for tau in TAUS]
-    full: Asked = [("info-gain", COLD), ("lookum", COLD), *both, ("confidence (annealed)", WARM), (ONE, WARM)]
+    full: Asked = [("info-gain", COLD), ("lookum", COLD), *both, ("confidence (annealed)", WARM)]
     return of_size(size, few, few + medium, full)

@@ -118,7 +118,8 @@ def about(records: Sequence[Plain]) -> str:
     of_images = ", of images over seeds" if any(record["study"] in OF_IMAGES for record in records) else ""
     return (
         f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, "
-        f"over problems{of_images}; a claim whose interval leaves it open is not decided. H̃ is cumulative entropy in nats. "
+        f"over problems{of_images}; a claim whose interval leaves it open is not decided. "
+        "H̃ is cumulative entropy in nats. "
         "Info-Gain picks among draws, so it does not keep the model's distribution: low H̃ is a means, accuracy the end."
     )
 
