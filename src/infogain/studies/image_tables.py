@@ -19,7 +19,7 @@ SCORES: Columns = {
     "Fréchet": lambda row: interval(row, "frechet").show(2),
     "as asked %": lambda row: interval(row, "accuracy").show(scale=100),
     "spread": lambda row: interval(row, "spread").show(2),
-    "distinct %": lambda row: interval(row, "distinct").show(scale=100),
+    "distinct %": lambda row: percent(row["distinct"]),
     "H̃": lambda row: interval(row, "entropy").show(),
     "token-forwards": lambda row: grouped(row["token_forwards"]),
 }

@@ -91,7 +91,7 @@ class ImagesLowStepStudy(ImageStudy):
 
 def controls() -> list[Point]:
     """What needs no look-ahead, on the seeds of the search: one candidate, and the other schedule."""
-    asked = ((ONE, FIVE), ("uniform", CURVE), ("uniform", FIVE), (ONE, CURVE))
+    asked = ((ONE, FIVE), ("uniform", CURVE))
     found = (sampler_points([(label, WARM)], at, SEARCHED, SEARCH_SEEDS, part=CONTROLS) for label, at in asked)
     return [point for points in found for point in points]
 
