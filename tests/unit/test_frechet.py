@@ -52,7 +52,7 @@ def test_covariances_that_do_not_commute() -> None:
 
 @pytest.mark.parametrize("count", [5, 63, 64, 65, 500])
 def test_a_set_is_at_distance_zero_from_itself(count: int) -> None:
-    """Also with fewer features than dimensions, where most eigenvalues are zero, and rounding makes them something."""
+    """There may be fewer features than dimensions: most eigenvalues are zero, and rounding makes them something."""
     mean, cov = moments(normal(count, 64) * torch.linspace(0.01, 3, 64).double())
     assert abs(frechet(mean, cov, mean, cov)) < 1e-9 * float(cov.trace())
 

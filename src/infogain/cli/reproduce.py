@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,9 +13,10 @@ from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 from infogain.cli.eval import COUNT, saved_so_far
 from infogain.cli.interrupt import resumable
 from infogain.cli.judge_flags import JudgeFlags, flags_in_words, judge_flags
-from infogain.cli.model import DEFAULT, Source, model_flags
+from infogain.cli.model import CODEC, DEFAULT, Source, model_flags
 from infogain.cli.output_files import OVERWRITE, check_record, make_folder
 from infogain.cli.progress import Label, bar
+from infogain.cli.reproduce_images import ImageTableFlags, reproduce_images
 from infogain.cli.sections import SectionedCommand
 from infogain.cli.table_output import print_and_write
 from infogain.cli.terminal import say
@@ -40,6 +42,8 @@ from infogain.text.text_model import TextModel
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 WIN_RATE = "win rate"  # what a table measures that needs a judge
+OF_IMAGES = "images"  # what a table measures that is of images
+TOGETHER = 32  # texts that are decoded together
 
 
 @click.command(cls=SectionedCommand)
@@ -52,9 +56,18 @@ WIN_RATE = "win rate"  # what a table measures that needs a judge
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="folder with the benchmarks' own files")
 @click.option("--runs", type=FOLDER, default=Path("runs"), show_default=True, help="folder of the evaluations")
 @click.option("--out", type=FOLDER, default=Path("reproduced"), show_default=True, help="folder of the tables")
-@click.option("--seeds", type=COUNT, help="times each problem is decoded; unset: 5; table5 and models of the zoo: 1")
-@click.option("--limit", type=COUNT, help="decode the first so many problems of each task; unset: all; table5: 200")
-@click.option("--batch-size", type=COUNT, default=32, show_default=True, help="texts decoded together")
+@click.option(
+    "--seeds",
+    type=COUNT,
+    help="times each problem is decoded; unset: 5; table5 and zoo: 1; table4: 4, zoo: 3",
+)
+@click.option(
+    "--limit",
+    type=COUNT,
+    help="decode the first so many problems of each task; unset: all; table5: 200; table4 on zoo: 100",
+)
+@click.option("--batch-size", type=COUNT, help="texts decoded together; unset: 32; images: 4")
+@CODEC
 @click.option("--frequencies", help="pc's table (`infogain frequencies`); unset: the zoo model's own, or none")
 @click.option("--allow-unsafe", is_flag=True, help="where the sandbox is refused, run programs with all your rights")
 @judge_flags(required=False)
@@ -69,17 +82,21 @@ def reproduce(
     out: Path,
     seeds: int | None,
     limit: int | None,
-    batch_size: int,
+    batch_size: int | None,
+    codec: str | None,
     frequencies: str | None,
     allow_unsafe: bool,
     judging: JudgeFlags,
     overwrite: bool,
 ) -> None:
-    """Reproduce a table of the paper. TABLE is table2 (Dream), table3 (SDAR, TraDo) or table5 (SDAR, writing).
+    """Reproduce a table of the paper.
+
+    TABLE is table2 (Dream), table3 (SDAR, TraDo), table4 (MMaDA, images) or table5 (SDAR, writing).
 
     Each cell is a run of the evaluation kit: the same command goes on where it was interrupted. Our numbers are set
     beside the paper's and written as TABLE.md, .json, .tex and .html. A model of the zoo is asked the zoo's own tasks,
     with the paper's dual cache. The win rates of table5 need a judge; without one, its command names what to ask.
+    Images of table4 are judged by GenEval's own program, or for models of the zoo by their classifier.
 
     \b
     Examples:
@@ -87,26 +104,59 @@ def reproduce(
       infogain reproduce table2 --model ./dream --data ./benchmarks
       infogain reproduce table2 --model ./dream --only info-gain --only entropy --only gsm8k --limit 100
       infogain reproduce table3 --model ./trado --seeds 1
+      infogain reproduce table4
+      infogain reproduce table4 --model ./MMaDA-8B-Base --codec ./magvitv2 --data evaluation_metadata.jsonl
       infogain reproduce table5 --model ./sdar --data alpaca_eval.json --only "t1.5-*"
     """
-    table, name = load_table(title).select(only), source.name or DEFAULT
+    table = load_table(title).select(only)
     check_judge(table, judging)
-    beside = table.compared_model(name, beside)
+    if table.measure == OF_IMAGES:
+        check_texts_only(table, frequencies=frequencies, allow_unsafe=allow_unsafe or None)
+        images = ImageTableFlags(beside, data, runs, out, seeds, limit, batch_size, codec, overwrite)
+        reproduce_images(table, source, images)
+        return
+    if codec is not None:
+        raise InputError(f"--codec is for models that write images, in table4; {table.name} is of texts. Drop it.")
+    texts = TextTableFlags(beside, data, runs, out, seeds, limit, batch_size or TOGETHER, frequencies, allow_unsafe)
+    reproduce_texts(table, source, texts, judging, overwrite)
+
+
+@dataclass(frozen=True)
+class TextTableFlags:
+    """The flags of `reproduce` that a table of texts takes."""
+
+    beside: str | None
+    data: Path | None
+    runs: Path
+    out: Path
+    seeds: int | None
+    limit: int | None
+    batch_size: int
+    frequencies: str | None
+    unsafe: bool
+
+
+def reproduce_texts(
+    table: PaperTable, source: Source, flags: TextTableFlags, judging: JudgeFlags, overwrite: bool
+) -> None:
+    """Make a table of texts again with the model that the source names, or with the one that comes with the package."""
+    name = source.name or DEFAULT
+    beside = table.compared_model(name, flags.beside)
     if not name.startswith(ZOO):
-        check([load_task(column.task, allow_unsafe) for column in table.columns], data)
+        check([load_task(column.task, flags.unsafe) for column in table.columns], flags.data)
     model = source.cached.load()
     small = isinstance(model.tokenizer, Alphabet)
     length = table.models[beside].length if beside and not small else None
-    asked = {"seeds": seeds or (1 if small else table.seeds), "limit": limit, "length": length}
-    counted = frequencies or (name if name.startswith(ZOO) else None)
-    cells, refused = plan_table(table, Setting(model, describe(model), asked, data, counted, allow_unsafe))
-    check_asked(cells, refused, data, frequencies)
+    asked = {"seeds": flags.seeds or (1 if small else table.seeds), "limit": flags.limit, "length": length}
+    counted = flags.frequencies or (name if name.startswith(ZOO) else None)
+    cells, refused = plan_table(table, Setting(model, describe(model), asked, flags.data, counted, flags.unsafe))
+    check_asked(cells, refused, flags.data, flags.frequencies)
     warn(cells, model, counted)
-    check_record(out / f"{title}.json", {"model": cells[0].plan.about["model"]}, overwrite)
-    make_folder(out, (), overwrite)
-    with resumable(lambda: saved_so_far([cell.plan for cell in cells], runs)):
-        carry_out(title, cells, runs, batch_size)
-    print_and_write(*report(table, cells, refused, beside, runs, judging), out)
+    check_record(flags.out / f"{table.name}.json", {"model": cells[0].plan.about["model"]}, overwrite)
+    make_folder(flags.out, (), overwrite)
+    with resumable(lambda: saved_so_far([cell.plan for cell in cells], flags.runs)):
+        carry_out(table.name, cells, flags.runs, flags.batch_size)
+    print_and_write(*report(table, cells, refused, beside, flags.runs, judging), flags.out)
 
 
 def report(
@@ -123,6 +173,12 @@ def report(
         return found, win_rate_table.table_of(found), win_rate_table.notes(found)
     found = record(table, cells, refused, beside, runs)
     return found, table_of(found), notes(found)
+
+
+def check_texts_only(table: PaperTable, **flags: object) -> None:
+    """Refuse flags that only texts have, for a table of images."""
+    if given := [name for name, value in flags.items() if value is not None]:
+        raise InputError(f"{flags_in_words(frozenset(given))}: {table.name} is of images, which take none. Drop it.")
 
 
 def check_judge(table: PaperTable, judging: JudgeFlags) -> None:

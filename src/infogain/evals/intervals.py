@@ -56,6 +56,10 @@ class Interval(NamedTuple):
         """The interval of a share, whose bounds lie within 0 and 1; those that are not known stay so."""
         return Interval(self.value, max(self.low, 0.0), min(self.high, 1.0))
 
+    def at_least_zero(self) -> Interval:
+        """The interval of what cannot be below 0, such as a distance; bounds that are not known stay so."""
+        return Interval(self.value, max(self.low, 0.0), self.high)
+
     def rounded(self, digits: int) -> Interval:
         """The interval rounded to the digits that are shown, for a verdict that agrees with them."""
         return Interval(*(round(x, digits) for x in self))

@@ -2,6 +2,7 @@
 
 Table 2: Dream.
 Table 3: SDAR and TraDo.
+Table 4: images by MMaDA, by GenEval and ImageNet-512.
 Table 5: creative writing, by win rates instead of right answers.
 """
 
@@ -59,10 +60,11 @@ class PaperRow:
     """A sampler at one K, with its recipe and the paper's numbers."""
 
     name: str
-    k: int
+    k: int  # 0: as the schedule of its recipe has it
     sampler: str  # as the paper calls it
     recipe: Recipe
-    paper: dict[str, list[float]]  # by model: accuracies of all columns in percent, their average, H̃; or a win rate
+    # by model: accuracies of all columns in percent, their average, H̃; or a win rate; of images what table4 says
+    paper: dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class PaperTable:
     order: list[str]  # of the columns in the paper, whose numbers stand in this order
     columns: list[PaperColumn]  # those selected
     rows: list[PaperRow]
-    measure: str = "pass@1"  # or "win rate", of Info-Gain against each other row with the same settings
+    measure: str = "pass@1"  # or "images"; or "win rate", of Info-Gain against each other row with the same settings
     seeds: int = 5  # the paper's runs
 
     def averages(self, model: str, k: int) -> dict[str, Pair]:
@@ -143,4 +145,4 @@ def load_table(name: str) -> PaperTable:
 
 def _row(folder: Path, told: Plain, models: dict[str, PaperModel]) -> PaperRow:
     recipe = load_recipe(folder / f"{told['recipe']}.toml")
-    return PaperRow(told["recipe"], told["k"], told["sampler"], recipe, {key: told[key] for key in models})
+    return PaperRow(told["recipe"], told.get("k", 0), told["sampler"], recipe, {key: told[key] for key in models})

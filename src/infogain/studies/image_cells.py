@@ -15,17 +15,16 @@ from zlib import compress, decompress
 import torch
 from torch import Tensor
 
-from infogain.evals.intervals import mean_interval
 from infogain.evals.means import mean
 from infogain.options import Plain
 from infogain.recipe import Recipe
 from infogain.studies.cell import Cell
 from infogain.studies.cell_observer import CellObserver
+from infogain.studies.independent import over_seeds
 from infogain.studies.subject import Subject
 from infogain.zoo.pictures.written_pictures import WrittenPictures, classes_of, write_classes
 
 COLUMNS = {"cuda": 260_000, "cpu": 20_000}  # in one forward: of all candidates, and of rows without their class
-SHARES = ("accuracy", "distinct")
 OF_ONE_CLASS = 8  # pictures that are kept of one class, to see how much they differ
 SHOWN_CLASS = 6  # its number: shirts, which are the hardest to tell from others
 
@@ -50,7 +49,7 @@ def image_scores(subject: Subject, cell: Cell) -> Plain:
         found.append({name: value for name, value in scores.items() if name != "n"})
         if number == 0 and "pictures" in cell.keep:
             pictures = {"pictures": pack_pictures(written, len(classes_of(model)))}
-    return {**over_seeds(found), **observer.read(), **pictures}
+    return {**joined(found), **observer.read(), **pictures}
 
 
 def cells_of(subject: Subject) -> int:
@@ -74,16 +73,10 @@ def costs(pictures: WrittenPictures) -> Plain:
     }
 
 
-def over_seeds(found: Sequence[Plain]) -> Plain:
-    """Each number's mean over seeds with Student's interval, and its value for each of them."""
+def joined(found: Sequence[Plain]) -> Plain:
+    """Each number's mean over seeds with its interval, and its value for each of them."""
     by_seed = {name: [float(one[name]) for one in found] for name in found[0]}
-    intervals = {name: mean_interval(values) for name, values in by_seed.items()}
-    shown = {name: each.as_share() if name in SHARES else each for name, each in intervals.items()}
-    return {
-        **{name: mean(values) for name, values in by_seed.items()},
-        **{f"{name}_95": each.plain() for name, each in shown.items()},
-        "by_seed": by_seed,
-    }
+    return {**{name: mean(values) for name, values in by_seed.items()}, **over_seeds(by_seed), "by_seed": by_seed}
 
 
 def pack_pictures(pictures: WrittenPictures, classes: int) -> str:

@@ -14,17 +14,20 @@ MODEL = "zoo:tiny-image"
 COLD, WARM = 0.4, 1.0  # τ_token: the paper's for images; and that of the model's own distribution
 TAUS = (COLD, WARM)
 TAU_POS = 0.4  # the paper's for images, of samplers that look ahead
+ONE = "one candidate"  # drawn as look-ahead draws its candidates, and taken without a look
 IMAGE_METHODS: dict[str, Plain] = {
     "uniform": {"name": "uniform"},
     "entropy": {"name": "entropy"},
     "confidence (top-1)": {"name": "confidence"},
     "margin": {"name": "margin"},
     "confidence (annealed)": {"name": "confidence", "of": "drawn", "tau_pos": 1.0, "anneal": "compound"},  # MMaDA's
+    ONE: {"name": "confidence", "of": "drawn", "tau_pos": TAU_POS},
     "lookum": {"name": "lookum", "tau_pos": TAU_POS},
     "info-gain": {"name": "info-gain", "tau_pos": TAU_POS},
 }
 IN_THE_PAPER = ("uniform", "entropy", "confidence (top-1)", "margin")  # Table 4, beside Info-Gain
-SAMPLERS = "samplers"  # the part of a study that compares samplers; others look for settings
+SAMPLERS = "samplers"  # the part of a study that compares samplers; others look for settings,
+CONTROLS = "controls"  # or tell what a setting's success is due to
 
 Asked = list[tuple[str, float]]  # samplers, each at a temperature of tokens
 
@@ -41,11 +44,12 @@ def labels_of(schedule: Steps, guidance: float = 0.0) -> Plain:
 
 
 def sampler_points(asked: Asked, schedule: Steps, images: int, seeds: Iterable[int], **rest: Any) -> list[Point]:
-    """Samplers by the names of this module."""
-    told, seeds = labels_of(schedule, rest.get("guidance", 0.0)), tuple(seeds)
+    """Samplers by the names of this module; `part` is that of the study, and `guidance` and `keep` are the cells'."""
+    part, seeds = rest.pop("part", SAMPLERS), tuple(seeds)
+    told = labels_of(schedule, rest.get("guidance", 0.0))
     return [
         Point(
-            {"part": SAMPLERS, "sampler": label, "τ_token": tau, **told},
+            {"part": part, "sampler": label, "τ_token": tau, **told},
             image_cell({**IMAGE_METHODS[label], "tau_token": tau}, schedule, images, seeds, **rest),
         )
         for label, tau in asked

@@ -21,7 +21,7 @@ Setting = tuple[tuple[str, Any], ...]  # options of look-ahead that differ from 
 PAPER = {"tau_token": COLD, "tau_pos": TAU_POS}
 OBJECTIVES: tuple[Plain, ...] = ({}, {"gain_power": 0.0}, {"cost_weight": 0.0})  # the paper's J, its sum, LookUM's
 BEST = "look-ahead (best)"
-GRID, FURTHER = "grid", "further"
+GRID, FURTHER = STAGES = ("grid", "further")
 SEEDS = (5, 6, 7)
 IMAGES = 2_000  # from each of them
 
@@ -101,7 +101,7 @@ def one_by_one(setting: Setting, options: Mapping[str, Iterable[Any]]) -> list[S
 
 def tried(rows: Iterable[CellResult]) -> list[CellResult]:
     """The rows of a search, the best first."""
-    found = [row for row in rows if row["part"] in (GRID, FURTHER)]
+    found = [row for row in rows if row["part"] in STAGES]
     return sorted(found, key=lambda row: float(row["frechet"]))
 
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from infogain.algorithm.schedule import Steps
-from infogain.report.plots import Figure
+from infogain.report.plots import Figure, figure_legend
 from infogain.report.tables import Table
-from infogain.studies.cell import CellResult, Point
-from infogain.studies.image_methods import COLD, IN_THE_PAPER, TAUS, WARM, Asked, sampler_points
+from infogain.studies.abstract_study import Check
+from infogain.studies.cell import CellResult, Point, by, pick
+from infogain.studies.image_figures import draw_distances, draw_guidance, draw_pictures
+from infogain.studies.image_methods import COLD, IN_THE_PAPER, SAMPLERS, TAUS, WARM, Asked, sampler_points
 from infogain.studies.image_search import OBJECTIVES, ImageSearch, grid
 from infogain.studies.image_study import ImageStudy
-from infogain.studies.image_tables import samplers_table, settings_table
+from infogain.studies.image_tables import (
+    compared,
+    extent,
+    guidance_table,
+    nearer,
+    samplers_table,
+    settings_tables,
+    summary_of,
+)
 from infogain.studies.images_lowstep import FIVE
 from infogain.studies.methods import of_size
 
 SIXTEEN, SIXTY_FOUR = Steps(16, "cosine"), Steps(64, "cosine")
 IMAGES, SEEDS = 2_000, range(3)  # of the full size
 GUIDANCE = (1.0, 3.0)
+PICTURED = 16  # steps
 KEEP = ("pictures",)
 FURTHER = {"n": (2,), "tau_select": (2.0,)}
 BOTH: Asked = [(label, tau) for label in IN_THE_PAPER for tau in TAUS]
@@ -31,7 +44,7 @@ class ImagesStudy(ImageStudy):
         "Info-Gain has the best images of MMaDA in 50 steps of a cosine schedule: FID 38.1 against 43.3 for the best "
         "other, Inception score 63.0 against 53.3."
     )
-    figure_size = (11.0, 8.0)
+    figure_size = (17.0, 9.0)
 
     def points(self, size: str) -> list[Point]:
         search = self.search(size)
@@ -43,7 +56,7 @@ class ImagesStudy(ImageStudy):
             *sampler_points(MANY_STEPS, SIXTY_FOUR, IMAGES, SEEDS, keep=KEEP),
             *search.points(),
             *guided(FIVE, [*GUIDED, ("info-gain", COLD), ("lookum", COLD)]),
-            *guided(SIXTEEN, [*GUIDED, ("info-gain", COLD)]),
+            *guided(SIXTEEN, [*GUIDED, ("info-gain", COLD)]),  # without guidance they are above
         ]
 
     def search(self, size: str) -> ImageSearch | None:
@@ -53,13 +66,40 @@ class ImagesStudy(ImageStudy):
         return ImageSearch(SIXTEEN, settings, FURTHER, IMAGES, SEEDS, KEEP)
 
     def tables(self, rows: list[CellResult]) -> list[Table]:
-        return [samplers_table(rows), *settings_table(rows)]
+        unguided = [samplers_table(own) for own in by_steps(compared(rows))]
+        return [*unguided, *settings_tables(rows), *(guidance_table(own) for own in with_guidance(rows))]
 
     def draw(self, figure: Figure, rows: list[CellResult]) -> None:
-        pass
+        unguided, guided_rows = by_steps(compared(rows)), with_guidance(rows)
+        parts: Any = figure.subfigures(2, 1)
+        above, below = parts
+        for axes, own in zip(above.subplots(1, len(unguided), squeeze=False)[0], unguided, strict=True):
+            draw_distances(axes, own, f"{extent(own[0])}")
+        figure_legend(above, max(above.axes, key=lambda axes: len(axes.lines)))  # of the panel with most samplers
+        panels = below.subplots(1, len(guided_rows) + 1, squeeze=False)[0]
+        for axes, own in zip(panels, guided_rows, strict=False):
+            draw_guidance(axes, own, f"guidance, {own[0]['steps']} steps")
+        draw_pictures(panels[-1], pick(compared(rows), steps=PICTURED), alike_only=True)
+        panels[-1].set_title(f"images of one class, {PICTURED} steps")
+
+    def checks(self, rows: list[CellResult]) -> list[Check]:
+        many = [own for own in by_steps(compared(rows)) if own[0]["steps"] > FIVE.count]
+        return [check for own in many for check in nearer(own, IN_THE_PAPER, f"{own[0]['steps']} steps")]
 
     def summary(self, rows: list[CellResult]) -> list[str]:
-        return []
+        return [line for own in by_steps(compared(rows)) for line in summary_of(own, f"{own[0]['steps']} steps")]
+
+
+def by_steps(rows: list[CellResult]) -> list[list[CellResult]]:
+    """Rows by their number of steps, the most steps first."""
+    return [own for _, own in sorted(by(rows, "steps").items(), reverse=True)]
+
+
+def with_guidance(rows: list[CellResult]) -> list[list[CellResult]]:
+    """Rows by their number of steps, of those samplers that were decoded with guidance too."""
+    own = pick(rows, part=SAMPLERS)
+    guided_ones = {(row["steps"], row["sampler"], row["τ_token"]) for row in own if row["guidance"]}
+    return by_steps([row for row in own if (row["steps"], row["sampler"], row["τ_token"]) in guided_ones])
 
 
 def smaller(size: str) -> list[Point]:
@@ -74,6 +114,5 @@ def smaller(size: str) -> list[Point]:
 
 def guided(schedule: Steps, asked: Asked) -> list[Point]:
     """Samplers with each weight of guidance."""
-    return [
-        point for guidance in GUIDANCE for point in sampler_points(asked, schedule, IMAGES, SEEDS, guidance=guidance)
-    ]
+    found = (sampler_points(asked, schedule, IMAGES, SEEDS, guidance=weight) for weight in GUIDANCE)
+    return [point for points in found for point in points]

@@ -12,7 +12,7 @@ them, the canvas may have decided (a position that the bypass fixes), and nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from infogain.evals.intervals import (
@@ -31,6 +31,7 @@ from infogain.options import Plain
 from infogain.studies.cell import BENCHMARKS, Cell, CellResult
 from infogain.zoo.tasks import load_task
 
+SHARES = ("accuracy", "distinct")  # of images
 Units = Sequence[Sequence[int]]  # numbers of the problems in each
 
 
@@ -113,11 +114,20 @@ def interval(row: CellResult, name: str) -> Interval:
     return stored(row[name], row[f"{name}_95"])
 
 
+def over_seeds(by_seed: Mapping[str, Sequence[float]]) -> Plain:
+    """Intervals of numbers of which each seed has one, over the seeds; none of these numbers is below 0."""
+    intervals = {name: mean_interval(values) for name, values in by_seed.items()}
+    shown = {name: each.as_share() if name in SHARES else each.at_least_zero() for name, each in intervals.items()}
+    return {f"{name}_95": each.plain() for name, each in shown.items()}
+
+
 def with_intervals(cell: Cell, numbers: Plain) -> Plain:
     """The stored numbers of a cell with their intervals as they are defined now, whichever version stored them.
 
     Shares are counted again from each problem's hits. Of H̃ versions up to 0.1 stored half a normal interval.
     """
+    if "by_seed" in numbers:
+        return {**numbers, **over_seeds(numbers["by_seed"])}
     if "hits" not in numbers:
         return numbers
     sound = numbers.get("sound_hits", numbers["hits"] if numbers["sound"] == numbers["accuracy"] else None)

@@ -17,6 +17,7 @@ from infogain.studies import trace_pair
 from infogain.studies.study_files import read_record
 
 FILE = "report.html"
+OF_IMAGES = ("images", "images-lowstep")
 # The case studies come first, then the main table, then the rest.
 ORDER = (
     *(
@@ -36,7 +37,7 @@ ORDER = (
     *("threshold", "candidates", "gain", "memory", "overhead"),
     *("variety", "lowstep", "temperature-tales", "draws-tales"),
     *("writing-molecules", "variety-molecules", "lowstep-molecules", "temperature-molecules", "draws-molecules"),
-    *("images", "images-lowstep"),
+    *OF_IMAGES,
 )
 PICTURES = {".svg": "svg+xml", ".png": "png"}
 VERDICTS = {True: ("yes", "yes"), False: ("no", "no"), None: ("open", "not decided")}
@@ -114,9 +115,11 @@ def about(records: Sequence[Plain]) -> str:
     models = sorted({f"{record['model']['name']} ({record['model']['fingerprint'][:8]})" for record in records})
     devices = sorted({device for record in records for device in record["devices"]})
     sizes = sorted({record["size"] for record in records})
+    of_images = ", of images over seeds" if any(record["study"] in OF_IMAGES for record in records) else ""
     return (
         f"Model {', '.join(models)}; size {', '.join(sizes)}; decoded on {', '.join(devices)}. Intervals are 95 %, "
-        "over problems; a claim whose interval leaves it open is not decided. H̃ is cumulative entropy in nats. "
+        f"over problems{of_images}; a claim whose interval leaves it open is not decided. "
+        "H̃ is cumulative entropy in nats. "
         "Info-Gain picks among draws, so it does not keep the model's distribution: low H̃ is a means, accuracy the end."
     )
 

@@ -21,7 +21,10 @@ FORMATS = ("png", "svg")
 PACKED = ".json.gz"
 SIGNED = ("model", "cache", "dtype", "device", "infogain")  # first columns of a CSV: what made the row
 # No columns of a CSV.
-LONG = ("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "trace", "provenance", "examples")
+LONG = (
+    *("path", "scores", "quantiles", "hits", "sound_hits", "accuracy_by_seed", "by_seed", "trace", "provenance"),
+    *("examples", "pictures"),
+)
 
 
 def save(study: Study, rows: list[CellResult], size: str, subject: Subject, folder: Path) -> list[Path]:

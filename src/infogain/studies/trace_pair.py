@@ -46,6 +46,8 @@ def explanation(record: Plain) -> str:
 
 def suits(subject: Subject) -> bool:
     """Whether a model knows the task of the problem; one that is asked in chat leaves no trace."""
+    if subject.writes_images:
+        return False
     return not subject.is_zoo or subject.alphabet == load_task(TASK).alphabet
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class GenEvalPrompt:
     include: tuple[Wanted, ...]
     exclude: tuple[Wanted, ...] = ()
     line: str = ""  # as it stood in the file
+    number: int = 0  # of its line there
 
     @property
     def classes(self) -> set[str]:
@@ -63,7 +64,8 @@ def read_prompts(path: str | Path) -> list[GenEvalPrompt]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} must be GenEval's evaluation_metadata.jsonl; it cannot be read: {error}.") from error
-    found = [as_prompt(line, f"{path}, line {i}") for i, line in enumerate(lines, 1) if line.strip()]
+    told = [(i, line) for i, line in enumerate(lines) if line.strip()]
+    found = [replace(as_prompt(line, f"{path}, line {i + 1}"), number=i) for i, line in told]
     if not found:
         raise InputError(f"{path} must hold a prompt per line, as GenEval's evaluation_metadata.jsonl; it is empty.")
     return found
@@ -104,11 +106,26 @@ def as_wanted(told: Any) -> Wanted:
 
 def write_samples(folder: str | Path, number: int, prompt: GenEvalPrompt, images: Iterable[Tensor]) -> Path:
     """Write the images [C, H, W] of a prompt as GenEval's own program expects them; returns their folder."""
-    place = Path(folder) / f"{number:05}"
+    place = make_place(Path(folder), number, prompt)
+    for i, image in enumerate(images):
+        write_png(place / SAMPLES / sample_name(i), image)
+    return place
+
+
+def place_of(folder: Path, number: int) -> Path:
+    """The folder of a prompt's images."""
+    return folder / f"{number:05}"
+
+
+def sample_name(sample: int) -> str:
+    return f"{sample:04}.png"
+
+
+def make_place(folder: Path, number: int, prompt: GenEvalPrompt) -> Path:
+    """Make the folder of a prompt's images, with its line in it."""
+    place = place_of(folder, number)
     (place / SAMPLES).mkdir(parents=True, exist_ok=True)
     (place / METADATA).write_text(prompt.line + "\n", encoding="utf-8")
-    for i, image in enumerate(images):
-        write_png(place / SAMPLES / f"{i:04}.png", image)
     return place
 
 
