@@ -28,7 +28,7 @@ def name_of(row: CellResult) -> str:
 
 
 def draw_pictures(axes: Axes, rows: Sequence[CellResult], alike_only: bool = False) -> None:
-    """A row of pictures for each sampler, the nearest to the data on top: one of each class, then some of one class."""
+    """Fig. 7: pictures by sampler, the nearest to the data on top: one of each class, then some of one class."""
     own = [row for row in nearest_first(rows) if "pictures" in row.numbers]
     axes.set_axis_off()
     if not own:
