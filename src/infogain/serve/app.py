@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from infogain.errors import InputError, UnknownName
 from infogain.options import Plain
 from infogain.serve.asked import TextRequest
-from infogain.serve.bodies import ChatBody, CompletionBody, InfillBody, SamplingBody
+from infogain.serve.bodies import ChatBody, CompletionBody, DecisionBody, InfillBody, SamplingBody
+from infogain.serve.decision_paths import decide, decision_of
 from infogain.serve.event_stream import Conversation, EventStream
 from infogain.serve.guards import App, BodyGuard, TokenGuard
 from infogain.serve.problems import UnknownModel, handle_errors, respond, respond_to
@@ -25,6 +26,7 @@ BODIES: dict[str, type[BaseModel]] = {
     "/v1/completions": CompletionBody,
     "/v1/chat/completions": ChatBody,
     "/v1/infill": InfillBody,
+    "/v1/decisions": DecisionBody,
 }
 Output = TypeVar("Output")
 
@@ -102,6 +104,15 @@ def _add_texts(app: FastAPI, served: Mapping[str, ServedModel]) -> None:
         """Fill the holes of texts."""
         try:
             return respond(200, await _infill(_find(served, body.model), body, request))
+        except Exception as error:
+            return respond_to(error)
+
+    @app.post("/v1/decisions")
+    async def decisions(body: DecisionBody) -> Response:
+        """Tell how likely each allowed answer is."""
+        try:
+            model = _find(served, body.model)
+            return respond(200, await decide(model, await _aside(lambda: decision_of(model, body))))
         except Exception as error:
             return respond_to(error)
 

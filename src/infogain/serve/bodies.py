@@ -118,6 +118,41 @@ class InfillBody(ModelBody):
     top_p: float | None = Field(None, gt=0, le=1)
 
 
+class SlotBody(Body):
+    """The allowed answers of a slot: a choice of texts, yes or no, or a whole number from `low` to `high`."""
+
+    type: Literal["choice", "yes_no", "score"]
+    answers: list[str] | None = None
+    low: int | None = Field(None, ge=-MOST, le=MOST)
+    high: int | None = Field(None, ge=-MOST, le=MOST)
+
+    def listed(self, most: int) -> list[str]:
+        """All answers, which are texts of the model."""
+        if self.type != "choice" and self.answers is not None:
+            raise InputError(f"answers belong to a choice; this slot is of type {self.type}. Drop them.")
+        if self.type != "score" and (self.low, self.high) != (None, None):
+            raise InputError(f"low and high belong to a score; this slot is of type {self.type}. Drop them.")
+        if self.type == "yes_no":
+            return ["yes", "no"]
+        if self.type == "choice":
+            if not self.answers or len(set(self.answers)) < len(self.answers):
+                raise InputError("a choice needs answers that differ. Give a list of texts.")
+            return self.answers
+        if self.low is None or self.high is None or not 0 < self.high - self.low < most:
+            raise InputError(
+                f"a score needs low and high, with 2 to {most} whole numbers; got {self.low}, {self.high}."
+            )
+        return [str(number) for number in range(self.low, self.high + 1)]
+
+
+class DecisionBody(Body):
+    """A request to /v1/decisions: a text with slots, such as "The sky is {color}.", and the answers of each."""
+
+    model: str | None = None
+    template: str
+    slots: dict[str, SlotBody] = Field(min_length=1)
+
+
 # Fields of OpenAI's that are not honoured: values under which they change nothing, and what to do instead.
 NEUTRAL: dict[str, tuple[tuple[Any, ...], str]] = {
     "frequency_penalty": ((0,), "Leave it out."),

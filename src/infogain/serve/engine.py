@@ -10,9 +10,9 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from infogain.errors import (
@@ -26,29 +26,13 @@ from infogain.errors import (
 from infogain.generate import as_stops, read_text
 from infogain.loop.result import Result
 from infogain.serve.asked import Committed, Ended, Listener, RowDone, TextAnswer, TextRequest, Ticket
+from infogain.serve.engine_counts import EngineCounts
 from infogain.serve.fair_queue import FairQueue
 from infogain.serve.rows_in_flight import QueuedRow, RowOutcome, RowsInFlight, lane_of
 from infogain.serve.watched import WatchedRow
 from infogain.text.text_model import TextModel
 
 Output = TypeVar("Output")
-
-
-@dataclass
-class EngineCounts:
-    """What has happened since the engine began."""
-
-    requests: int = 0
-    answered: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    late: int = 0
-    turned_away: int = 0
-    rows: int = 0  # finished
-    tokens: int = 0  # committed
-    steps: int = 0
-    token_forwards: int = 0
-    seconds_per_row: float = field(default=0.0)  # between two rows that finish, as of late
 
 
 class Engine:
@@ -67,6 +51,7 @@ class Engine:
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._rows = RowsInFlight(model)
         self._draining = self._closed = False
+        self._visitors = 0
         self._last_done = time.monotonic()
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._live, name="infogain-engine", daemon=True)
@@ -98,12 +83,28 @@ class Engine:
             ticket.cancelled = True
             self._changed.notify_all()
 
+    @contextmanager
+    def visit(self) -> Iterator[None]:
+        """Be one who is answered before the engine ends, for whoever asks by `call` and not by `submit`."""
+        with self._changed:
+            self._check_open()
+            self._visitors += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._visitors -= 1
+                self._changed.notify_all()
+
     def call(self, function: Callable[[], Output]) -> Future[Output]:
         """Run a function in the engine's thread, between two steps: for whoever needs the model for itself."""
         future: Future[Output] = Future()
         future.set_running_or_notify_cancel()  # it cannot be cancelled from now on
         with self._changed:
-            self._check_open()
+            if self._closed or self.failure is not None:
+                raise Draining("the server has ended. Ask another one.")
+            if len(self._calls) >= self.max_waiting:
+                raise QueueFull(f"as many wait as may, {self.max_waiting}. Ask again in 1 s.")
             self._calls.append((function, future))
             self._changed.notify_all()
         return future
@@ -112,7 +113,7 @@ class Engine:
         """Take no more requests, and wait until those taken are answered; False where time is over before."""
         with self._changed:
             self._draining = True
-            return self._changed.wait_for(lambda: not self._tickets and not self._calls, timeout)
+            return self._changed.wait_for(lambda: not (self._tickets or self._calls or self._visitors), timeout)
 
     def close(self) -> None:
         """End now: what is not answered is cancelled."""
@@ -187,7 +188,7 @@ class Engine:
             return not self._closed
 
     def _run_calls(self) -> None:
-        while self._calls:
+        for _ in range(len(self._calls)):  # those that come meanwhile wait for a step
             function, future = self._calls.popleft()
             try:
                 future.set_result(function())

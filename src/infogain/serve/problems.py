@@ -20,7 +20,7 @@ from infogain.errors import (
     UnknownName,
 )
 from infogain.options import Plain
-from infogain.serve.bodies import ChatMessage, StreamOptions, TextPart
+from infogain.serve.bodies import ChatMessage, SlotBody, StreamOptions, TextPart
 from infogain.serve.replies import as_json
 
 LOG = logging.getLogger("infogain.serve")
@@ -31,7 +31,12 @@ STATUS: dict[type[Exception], tuple[int, str]] = {
     DeadlinePassed: (504, "timeout"),
     RequestCancelled: (499, "cancelled"),
 }
-PARTS: dict[str, type[BaseModel]] = {"stream_options": StreamOptions, "messages": ChatMessage, "content": TextPart}
+PARTS: dict[str, type[BaseModel]] = {
+    "stream_options": StreamOptions,
+    "messages": ChatMessage,
+    "content": TextPart,
+    "slots": SlotBody,
+}
 
 
 class UnknownModel(UnknownName):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,13 +102,17 @@ class ServedModel:
         return self._request(infills(self.text_model, texts), recipe, own, client=client)
 
     def _request(self, job: Job, recipe: Recipe, own: _OwnOptions, **rest: Any) -> TextRequest:
-        for row in job.rows:
-            self._check_most("the number of columns of a row, prompt and text together,", len(row), self.limits.columns)
+        self.check_columns(map(len, job.rows))
         traits = recipe.sampler.traits
         candidates = traits.candidates * traits.beam * traits.copies
         self._check_most("the number of candidates of a text", candidates, self.limits.candidates)
         seconds = self.limits.seconds if own.seconds is None else own.seconds
         return TextRequest(job, recipe, seconds=min(seconds, self.limits.seconds), **rest)
+
+    def check_columns(self, lengths: Iterable[int]) -> None:
+        """Refuse rows that are too long."""
+        for length in lengths:
+            self._check_most("the number of columns of a row, prompt and text together,", length, self.limits.columns)
 
     def _job(self, prompts: Sequence[Prompt], body: SamplingBody, n: int) -> Job:
         chat, most = isinstance(body, ChatBody), self.limits.max_tokens
