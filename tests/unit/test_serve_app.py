@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -541,23 +541,34 @@ def test_a_body_that_never_ends_is_given_up() -> None:
     assert sent[0]["status"] == 408
 
 
-def test_sigterm_answers_what_was_taken(tmp_path: Path) -> None:
-    """The command itself, under load: everything accepted is answered, and the process ends by itself."""
+def test_the_command_runs_the_examples_and_sigterm_answers_what_was_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    """Under load, too: everything accepted is answered, and the process ends by itself."""
+    over_http, in_python = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serve.md").read_text(), flags=re.DOTALL)
     command = [sys.executable, "-m", "infogain", "serve", "--model", "zoo:tiny-reason", "--port", "0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with (
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process,
+        ExitStack() as ending,
+    ):
         assert process.stderr is not None
+        ending.callback(process.kill)
         line = next(line for line in process.stderr if "serving" in line)
         url = line.split()[3]
+        exec(compile(over_http.replace("http://127.0.0.1:8000/v1", url), "serve.md", "exec"), {})
+        assert capsys.readouterr().out == "\n".join(re.findall(r"print\(.*\)  # (.*)", over_http))
         body = {"prompt": "C93,3,63=33:", "max_tokens": 24}
         with ThreadPoolExecutor(8) as threads:
             replies = [
                 threads.submit(httpx.post, f"{url}/completions", json={**body, "seed": i}, timeout=30) for i in range(8)
             ]
-            page = url.replace("/v1", "/metrics")
-            while 'infogain_requests_total{model="zoo:tiny-reason"} 8.0' not in httpx.get(page).text:
+            page, deadline = url.replace("/v1", "/metrics"), time.monotonic() + 20
+            taken = 'infogain_requests_total{model="zoo:tiny-reason"} 10.0'  # the examples' two among them
+            while taken not in httpx.get(page, verify=False).text and time.monotonic() < deadline:
                 time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
             assert [reply.result().status_code for reply in replies] == [200] * 8
         assert process.wait(20) in (0, -signal.SIGTERM)
         assert "Traceback" not in process.stderr.read()
+    exec(compile(in_python, "serve.md", "exec"), {})
+    said = re.findall(r"^\w+", capsys.readouterr().out, re.MULTILINE)
+    assert list(dict.fromkeys(said)) == ["Committed", "RowDone", "Ended"]
