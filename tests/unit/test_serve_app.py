@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -27,7 +28,7 @@ from infogain.recipe import Recipe
 from infogain.serve import Engine
 from infogain.serve.app import make_app
 from infogain.serve.guards import BodyGuard, Message
-from infogain.serve.run_server import find_token, is_loopback, listen, make_server, shown_address
+from infogain.serve.run_server import PromptHeaders, find_token, is_loopback, listen, make_server, shown_address
 from infogain.serve.served_model import ServedModel, ServerLimits
 from tests.ailing import Ailing
 from tests.laws.test_backbone import model_of
@@ -36,7 +37,7 @@ from tests.unit.test_serve_engine import Held
 
 ROOT = Path(__file__).parents[2]
 RECIPE = Recipe("entropy", seed=4)  # type: ignore[arg-type]  # Recipe parses names
-LIMITS = ServerLimits(body_bytes=20_000, columns=120, max_tokens=100, texts=6, candidates=16, seconds=30)
+LIMITS = ServerLimits(body_bytes=20_000, columns=120, max_tokens=100, texts=6, candidates=16, per_client=20, seconds=30)
 
 
 @contextmanager
@@ -488,6 +489,47 @@ def test_a_client_that_goes_away_frees_its_rows(
     text = post(server, "/v1/completions", TEXT).json()["choices"][0]["text"]
     assert text == alone(models["letters"], "abc", RECIPE).text
     assert engine.counts.cancelled == before + 1
+
+
+def test_a_client_may_have_so_many_requests_open(models: dict[str, TextModel]) -> None:
+    with serving(models["letters"]) as server, ThreadPoolExecutor(LIMITS.per_client) as threads:
+        engine = server[1]["letters"]
+        with Held(engine):
+            taken = [threads.submit(post, server, "/v1/completions", TEXT) for _ in range(LIMITS.per_client)]
+            while engine.waiting < LIMITS.per_client:
+                time.sleep(0.005)
+            full = post(server, "/v1/completions", TEXT)
+            assert full.status_code == 429
+            assert full.headers["Retry-After"]
+            assert httpx.get(f"{server[0]}/health", verify=False).status_code == 200
+        assert [reply.result(30).status_code for reply in taken] == [200] * LIMITS.per_client
+        assert post(server, "/v1/completions", TEXT).status_code == 200
+
+
+def test_headers_that_never_end_close_the_connection(
+    models: dict[str, TextModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PromptHeaders, "seconds", 0.3)
+    head = b"GET /health HTTP/1.1\r\nHost: it\r\n"
+    with serving(models["letters"]) as server:
+        address = server[0].removeprefix("http://").split(":")
+        for whole, begun in ((b"", b""), (b"", head), (head + b"\r\n", head)):
+            with socket.create_connection((address[0], int(address[1])), 10) as connection:
+                connection.sendall(whole)
+                assert not whole or b"200 OK" in connection.recv(4096)
+                connection.sendall(begun)
+                began = time.monotonic()
+                while connection.recv(4096):
+                    pass
+                assert 0.2 < time.monotonic() - began < 5
+        with socket.create_connection((address[0], int(address[1])), 10) as connection:
+            connection.sendall(head + b"X: " + b"y" * 10**6 + b"\r\n\r\n")
+            assert b" 400 " in connection.recv(4096)
+        with ThreadPoolExecutor(1) as threads:
+            with Held(server[1]["letters"]):
+                answer = threads.submit(post, server, "/v1/completions", TEXT)
+                time.sleep(0.5)  # an answer may take longer than headers
+            assert answer.result(10).status_code == 200
 
 
 def test_a_token_is_asked_for_where_there_is_one(models: dict[str, TextModel]) -> None:

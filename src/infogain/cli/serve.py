@@ -56,6 +56,13 @@ from infogain.text.text_model import TextModel
 @click.option(
     "--max-texts", type=click.IntRange(min=1), default=16, show_default=True, help="most texts of one request"
 )
+@click.option(
+    "--max-per-client",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="most requests of one address that are open at a time; behind a proxy all have its address",
+)
 @LENGTH
 @settings_flags
 def serve(
@@ -69,6 +76,7 @@ def serve(
     deadline: float,
     max_tokens: int,
     max_texts: int,
+    max_per_client: int,
     length: int | None,
     settings: RecipeFlags,
 ) -> None:
@@ -94,7 +102,7 @@ def serve(
 
     token = find_token(host, token_file, no_auth)
     socket = listen(host, port)
-    limits = ServerLimits(max_tokens=max_tokens, texts=max_texts, seconds=deadline)
+    limits = ServerLimits(max_tokens=max_tokens, texts=max_texts, per_client=max_per_client, seconds=deadline)
     served = {}
     for name, model in _load(source):
         engine = Engine(model, max_in_flight=max_in_flight, max_waiting=max_waiting)

@@ -15,7 +15,7 @@ from infogain.serve.asked import TextRequest
 from infogain.serve.bodies import ChatBody, CompletionBody, DecisionBody, InfillBody, SamplingBody
 from infogain.serve.decision_paths import decide, decision_of
 from infogain.serve.event_stream import Conversation, EventStream
-from infogain.serve.guards import App, BodyGuard, TokenGuard
+from infogain.serve.guards import App, BodyGuard, ClientGuard, TokenGuard
 from infogain.serve.problems import UnknownModel, handle_errors, respond, respond_to
 from infogain.serve.prometheus_metrics import metrics_page
 from infogain.serve.replies import TextReply, costs_of, prompt_tokens_of, told_of, usage_of
@@ -37,7 +37,7 @@ def make_app(served: Mapping[str, ServedModel], limits: ServerLimits, token: str
     handle_errors(app, BODIES)
     _add_paths_about(app, served)
     _add_texts(app, served)
-    guarded: App = BodyGuard(app, limits.body_bytes, seconds=30)
+    guarded: App = ClientGuard(BodyGuard(app, limits.body_bytes, seconds=30), limits.per_client)
     return TokenGuard(guarded, token) if token is not None else guarded
 
 

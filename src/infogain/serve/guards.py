@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -35,6 +36,30 @@ class TokenGuard:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         scheme, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
         return hmac.compare_digest(token.strip(), self.token) and scheme.lower() == b"bearer"
+
+
+class ClientGuard:
+    """Lets so many requests of one client be open at a time; clients are told apart by their addresses."""
+
+    def __init__(self, app: App, most: int) -> None:
+        self.app, self.most = app, most
+        self._open: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        client = (scope.get("client") or ("",))[0]
+        if self._open[client] >= self.most:
+            said = f"a client may have {self.most} requests open at a time, and this one has. Wait for an answer."
+            await refuse(send, 429, said, {b"retry-after": b"1"})
+            return
+        self._open[client] += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._open[client] -= 1
+            self._open += Counter()  # clients without requests are forgotten
 
 
 class BodyGuard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import socket
@@ -11,7 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from infogain.errors import InputError
 from infogain.serve.engine import Engine
@@ -20,6 +23,33 @@ from infogain.serve.guards import App
 TOKEN = "INFOGAIN_TOKEN"
 MOST_CONNECTIONS = 1000
 HEADER_BYTES = 32 * 1024
+
+
+class PromptHeaders(H11Protocol):
+    """A connection that is closed where the headers of a request do not come in time."""
+
+    seconds = 15.0
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's
+        super().connection_made(transport)
+        self._late = self.loop.call_later(self.seconds, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:  # the headers are there
+            self._forget()
+        elif self._late is None:  # those of a further request have begun
+            self._late = self.loop.call_later(self.seconds, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def _forget(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 class DrainingServer(uvicorn.Server):
@@ -67,7 +97,7 @@ def make_server(app: App, engines: Iterable[Engine], seconds: float = 600.0) -> 
     """A server to be run on a socket. `seconds`: how long requests may take, and so draining."""
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=PromptHeaders,
         ws="none",
         lifespan="off",
         log_level="warning",  # no access log: who asked what is nobody's business

@@ -39,6 +39,7 @@ class ServerLimits:
     candidates: int = 64  # canvases of a row that are evaluated in a step
     stops: int = 16
     combinations: int = 256  # of answers, in a decision
+    per_client: int = 64  # requests of one address that are open at a time
     seconds: float = 600.0
 
 
