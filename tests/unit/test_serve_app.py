@@ -244,6 +244,19 @@ def test_a_stream_can_be_watched_and_has_no_named_events(
     assert all(min(each["entropy"]) >= 0 for each in steps)
 
 
+def test_drafts_come_whole(client: openai.OpenAI, models: dict[str, TextModel]) -> None:
+    expected = alone(models["letters"], "abc", RECIPE)
+    parts = client.completions.create(**TEXT, stream=True, extra_body={"diffusing": True})
+    drafts = [choice.text for part in parts for choice in part.choices if not choice.finish_reason]
+    assert drafts[-1] == expected.text
+    masks = [draft.count("▒") for draft in drafts]
+    assert masks == sorted(masks, reverse=True)
+    assert masks[0] > masks[-1] == 0
+    for draft in drafts[:-1]:
+        shown = zip(draft, expected.text, strict=False)
+        assert all(letter in ("▒", final) for letter, final in shown), "what is written stays"
+
+
 def test_infills_are_what_infill_writes(server: tuple[str, dict[str, Engine]], models: dict[str, TextModel]) -> None:
     texts = ["ab[MASK:3]cd[MASK]", "[MASK:2] q"]
     body = {"model": "letters", "text": texts, "temperature": 0.9, "seed": 2, "infogain": {"sampler": "margin"}}
@@ -322,6 +335,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**TEXT, "suffix": "q"}, "/v1/infill"),
     ({**TEXT, "frequency_penalty": 0.5}, "frequency_penalty is not supported"),
     ({**TEXT, "stream_options": {"include_usage": True}}, "needs stream: true"),
+    ({**TEXT, "diffusing": True}, "diffusing needs stream"),
+    ({**TEXT, "diffusing": True, "stream": True, "infogain": {"sampler": "best-of-n", "n": 2}}, "one hypothesis of"),
     ({**TEXT, "logprobs": 1, "infogain": {"sampler": "info-gain-beam", "n": 2}}, "one hypothesis"),
     ({**CHAT, "top_logprobs": 1}, "needs logprobs"),
     ({**CHAT, "max_tokens": 1, "max_completion_tokens": 1}, "Drop one of them"),

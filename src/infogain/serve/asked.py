@@ -26,6 +26,7 @@ class TextRequest:
     seeds: Sequence[int] | None = None  # one per row; unset: made from the recipe's seed, as `generate` makes them
     stop: str | Sequence[str] = ()
     stream: bool = False  # tell of text as it is committed
+    drafts: bool = False  # tell of the whole draft after every step, in place of committed text
     reveals: bool = False  # tell of every step: columns, tokens, entropies
     logprobs: int | None = None  # keep log p of every token, and of so many of the likeliest ones there
     seconds: float | None = None  # it may take, waiting included; unset: as long as it takes
@@ -35,8 +36,8 @@ class TextRequest:
         """Refuse what cannot be told of several hypotheses: which one wins is known at the end."""
         as_stops(self.stop)
         traits = self.recipe.sampler.traits
-        if traits.beam * traits.copies > 1 and (self.reveals or self.logprobs is not None):
-            what = "steps can be shown" if self.reveals else "log-probabilities can be told"
+        if traits.beam * traits.copies > 1 and (self.reveals or self.drafts or self.logprobs is not None):
+            what = "steps can be shown" if self.reveals or self.drafts else "log-probabilities can be told"
             raise InputError(
                 f"{what} where a sampler decodes one hypothesis of each text; {self.recipe.sampler.name} has several. "
                 "Leave them out, or use another sampler."
@@ -45,7 +46,7 @@ class TextRequest:
             raise InputError(f"logprobs must be 0 to {TOP_LOGPROBS}; got {self.logprobs}.")
         if self.seconds is not None and not self.seconds > 0:
             raise InputError(f"a request must be given more than 0 seconds; got {self.seconds}.")
-        if self.stream and self.job.whole:
+        if (self.stream or self.drafts) and self.job.whole:
             raise InputError("a text with holes has no finished prefix to stream. Ask for it without stream.")
         if self.seeds is not None and len(self.seeds) != len(self.job.rows):
             raise InputError(f"seeds must be one per row ({len(self.job.rows)}); got {len(self.seeds)}.")
@@ -60,7 +61,7 @@ class TextRequest:
         """Whether its rows are looked at while they are written."""
         traits = self.recipe.sampler.traits
         one_hypothesis = traits.beam * traits.copies == 1
-        return one_hypothesis and (self.stream or self.reveals or self.logprobs is not None)
+        return one_hypothesis and (self.stream or self.drafts or self.reveals or self.logprobs is not None)
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,14 @@ class TextAnswer:
 @dataclass(frozen=True)
 class Committed:
     """More of a row's text, which will not change any more."""
+
+    row: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A row's whole text as it stands, with a sign for each mask."""
 
     row: int
     text: str
@@ -114,7 +123,7 @@ class Ended:
     error: Exception | None = None
 
 
-Event = Committed | Revealed | RowDone | Ended
+Event = Committed | Drafted | Revealed | RowDone | Ended
 Listener = Callable[[Event], None]
 
 

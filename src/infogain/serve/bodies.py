@@ -57,6 +57,7 @@ class SamplingBody(ModelBody):
     stop: str | list[str] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
+    diffusing: bool | None = None  # each chunk of a stream holds the whole draft
     # taken where they change nothing, see `NEUTRAL`
     frequency_penalty: float | None = None
     presence_penalty: float | None = None

@@ -15,17 +15,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from infogain.errors import (
-    DeadlinePassed,
-    Draining,
-    InputError,
-    QueueFull,
-    RequestCancelled,
-    ServeError,
-)
+from infogain.errors import DeadlinePassed, Draining, InputError, QueueFull, RequestCancelled, ServeError
 from infogain.generate import as_stops, read_text
 from infogain.loop.result import Result
-from infogain.serve.asked import Committed, Ended, Listener, RowDone, TextAnswer, TextRequest, Ticket
+from infogain.serve.asked import Committed, Drafted, Ended, Listener, RowDone, TextAnswer, TextRequest, Ticket
 from infogain.serve.engine_counts import EngineCounts
 from infogain.serve.fair_queue import FairQueue
 from infogain.serve.rows_in_flight import QueuedRow, RowOutcome, RowsInFlight, lane_of
@@ -243,7 +236,9 @@ class Engine:
         now, last = time.monotonic(), self._last_done
         counts.seconds_per_row, self._last_done = 0.8 * counts.seconds_per_row + 0.2 * (now - last), now
         answer = TextAnswer(text, watched.logprobs_of(text) if watched else None)
-        if ticket.asked.stream:
+        if ticket.asked.drafts:
+            ticket.tell(Drafted(row.number, text.text))
+        elif ticket.asked.stream:
             rest = watched.rest_of(text.text) if watched else text.text
             if rest is None:
                 self._fail(ticket, ServeError("the text was decoded again and came out otherwise. Ask again."))

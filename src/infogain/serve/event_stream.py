@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from infogain.options import Plain
-from infogain.serve.asked import Committed, Ended, Event, Revealed, RowDone, TextAnswer, TextRequest, Ticket
+from infogain.serve.asked import Committed, Drafted, Ended, Event, Revealed, RowDone, TextAnswer, TextRequest, Ticket
 from infogain.serve.engine import Engine
 from infogain.serve.problems import describe
 from infogain.serve.replies import TextReply, as_json
@@ -34,7 +34,7 @@ class Conversation:
         """Nobody listens any more. A request that is answered stays so."""
         self._engine.cancel(self.ticket)
 
-    async def events(self) -> AsyncIterator[Committed | Revealed | RowDone]:
+    async def events(self) -> AsyncIterator[Committed | Drafted | Revealed | RowDone]:
         """What is told, up to the end; raises what the request failed with."""
         while True:
             event = await self._events.get()
@@ -86,7 +86,7 @@ async def _chunks(talk: Conversation, reply: TextReply, usage: bool) -> AsyncIte
             if event.row not in begun and (opening := reply.first(event.row)):
                 yield _line(opening)
             begun.add(event.row)
-            if isinstance(event, Committed):
+            if isinstance(event, Committed | Drafted):
                 yield _line(reply.more(event.row, event.text))
             elif isinstance(event, Revealed):
                 yield _line(reply.step(event))

@@ -11,14 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from infogain.errors import (
-    DeadlinePassed,
-    Draining,
-    InputError,
-    QueueFull,
-    RequestCancelled,
-    UnknownName,
-)
+from infogain.errors import DeadlinePassed, Draining, InputError, QueueFull, RequestCancelled, UnknownName
 from infogain.options import Plain
 from infogain.serve.bodies import ChatMessage, SlotBody, StreamOptions, TextPart
 from infogain.serve.replies import as_json

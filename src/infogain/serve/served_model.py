@@ -77,12 +77,15 @@ class ServedModel:
         options = body.stream_options
         if options and not body.stream:
             raise InputError("stream_options needs stream: true. Set it, or drop stream_options.")
+        if body.diffusing and not body.stream:
+            raise InputError("diffusing needs stream: true. Set it, or drop diffusing.")
         return self._request(
             job,
             self._settled(self._recipe(body, own.options)),
             own,
             stop=stops,
             stream=bool(body.stream),
+            drafts=bool(body.diffusing),
             reveals=bool(options and options.include_denoising),
             logprobs=body.top_logprobs_asked,
             client=client,

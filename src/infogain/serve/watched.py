@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 import torch
 from torch import Tensor
 
-from infogain.generate import Generation
+from infogain.generate import Generation, as_stops
 from infogain.kernels import at_least_float32
 from infogain.loop.step import StepEvent
-from infogain.serve.asked import Committed, Event, Revealed, TextRequest, TokenLogprob
+from infogain.serve.asked import Committed, Drafted, Event, Revealed, TextRequest, TokenLogprob
 from infogain.text.tokenizer import Tokenizer
 
+UNWRITTEN = "▒"  # a mask, in a draft
 UNDECODED = "\N{REPLACEMENT CHARACTER}"  # what a tokenizer gives for bytes whose character is not whole yet
 
 
@@ -114,7 +115,9 @@ class WatchedRow:
             events.append(Revealed(self.number, self.steps, writing.columns, writing.tokens, writing.entropy))
         self.steps += 1
         self.steps_told = max(self.steps_told, self.steps)
-        if self.asked.stream and (more := self._more_of(self._final_text(writing.start))):
+        if self.asked.drafts:
+            events.append(Drafted(self.number, self._draft()))
+        elif self.asked.stream and (more := self._more_of(self._final_text(writing.start))):
             events.append(Committed(self.number, more))
         return events
 
@@ -128,6 +131,15 @@ class WatchedRow:
         prefix = list(takewhile(lambda token: token not in ends, (self.tokens[column] for column in columns)))
         text = self.tokenizer.decode(prefix)
         return held_back(text.rstrip(UNDECODED), self.asked.stop)
+
+    def _draft(self) -> str:
+        """The text as it stands. What follows an EOS or a stop string will be cut, whatever is written before it."""
+        ends = self.asked.recipe.eos_ids or ()
+        tokens = takewhile(lambda token: token not in ends, (self.tokens[column] for column in self.columns))
+        runs = [(masked, list(run)) for masked, run in groupby(tokens, self.mask_id.__eq__)]
+        text = "".join(UNWRITTEN * len(run) if masked else self.tokenizer.decode(run) for masked, run in runs)
+        found = [text.index(stop) for stop in as_stops(self.asked.stop) if stop in text]
+        return text[: min(found)] if found else text
 
     def _block_is_open(self, block: int) -> bool:
         width = self.asked.recipe.block or len(self.tokens)
