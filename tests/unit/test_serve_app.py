@@ -41,14 +41,16 @@ LIMITS = ServerLimits(body_bytes=20_000, columns=120, max_tokens=100, texts=6, c
 
 
 @contextmanager
-def serving(*models: TextModel, token: str | None = None, **limits: int) -> Iterator[tuple[str, dict[str, Engine]]]:
+def serving(
+    *models: TextModel, token: str | None = None, most: ServerLimits = LIMITS, **limits: int
+) -> Iterator[tuple[str, dict[str, Engine]]]:
     """Models on a free port: the address, and their engines."""
     engines = {model.name or "": Engine(model, **limits) for model in models}
     served = {
-        name: ServedModel(name, model, engines[name], RECIPE, LIMITS, 12)
+        name: ServedModel(name, model, engines[name], RECIPE, most, 12)
         for name, model in zip(engines, models, strict=True)
     }
-    server, bound = make_server(make_app(served, LIMITS, token), engines.values()), listen("127.0.0.1", 0)
+    server, bound = make_server(make_app(served, most, token), engines.values()), listen("127.0.0.1", 0)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])))
     thread.start()
     try:
@@ -598,6 +600,7 @@ def test_a_body_that_never_ends_is_given_up() -> None:
     assert sent[0]["status"] == 408
 
 
+@pytest.mark.slow
 def test_the_command_runs_the_examples_and_sigterm_answers_what_was_taken(capsys: pytest.CaptureFixture[str]) -> None:
     """Under load, too: everything accepted is answered, and the process ends by itself."""
     over_http, in_python = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serve.md").read_text(), flags=re.DOTALL)
