@@ -20,7 +20,7 @@ from infogain.text.text_model import TextModel
 
 @click.command(cls=SectionedCommand)
 @serve_model_flags
-@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on; others need a token")
+@click.option("--host", default="127.0.0.1", show_default=True, help="address; one that others can reach needs a token")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free")
 @click.option(
     "--token-file",
