@@ -9,6 +9,11 @@ InfoGainError
 ├── ContractError (RuntimeError)     a sampler or model broke the promise it makes to the loop
 ├── JudgeError (RuntimeError)        a judge of texts could not be asked, or gave no answer
 ├── SandboxError (RuntimeError)      the system refuses the walls that generated code must run behind
+├── ServeError (RuntimeError)        a request that a server took or turned away, and did not answer
+│   ├── QueueFull                    as many requests wait as may
+│   ├── Draining                     the server ends, and takes no more
+│   ├── DeadlinePassed               the request's time was over
+│   └── RequestCancelled             who asked has gone, or said so
 └── NumericsError (ArithmeticError)  the model returned NaN or an impossible distribution
 """
 
@@ -88,3 +93,27 @@ class SandboxError(InfoGainError, RuntimeError):
 
 class NumericsError(InfoGainError, ArithmeticError):
     """The model returned logits that are no distribution."""
+
+
+class ServeError(InfoGainError, RuntimeError):
+    """A request that a server turned away, or took and did not answer."""
+
+
+class QueueFull(ServeError):
+    """As many requests wait as may; `retry_after` says in how many seconds there may be a place."""
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Draining(ServeError):
+    """The server ends: it answers what it has taken, and takes no more."""
+
+
+class DeadlinePassed(ServeError):
+    """A request whose time was over before its texts were done."""
+
+
+class RequestCancelled(ServeError):
+    """A request that whoever asked has given up."""

@@ -161,9 +161,9 @@ def decode_job(
     if not isinstance(batch_size, int) or batch_size < 1:
         raise InputError(f"batch_size must be a whole number of at least 1; got {batch_size!r}.")
     canvas = Canvas.infill(job.rows, model.denoiser.mask_id)
-    lane = Lane(canvas, recipe, seeds, _early_stop(model.tokenizer, stops, recipe), max_in_flight=batch_size)
+    lane = Lane(canvas, recipe, seeds, early_stop(model.tokenizer, stops, recipe), max_in_flight=batch_size)
     rows = decode_stream(model, [lane], observe=observe, trace=trace)
-    return ((i, _read(model.tokenizer, job.prompts[i], job.whole, result, stops)) for _, i, result in rows)
+    return ((i, read_text(model.tokenizer, job.prompts[i], job.whole, result, stops)) for _, i, result in rows)
 
 
 def collect(finished: Iterator[tuple[int, Generation]]) -> list[Generation]:
@@ -216,17 +216,29 @@ def as_stops(stop: str | Sequence[str]) -> list[str]:
     return stops
 
 
-def _early_stop(tokenizer: Tokenizer, stops: list[str], recipe: Recipe) -> Any:
-    """A function that tells the loop at block ends whether to stop; None where it cannot ask (beams, random order).
+@dataclass(frozen=True)
+class EarlyStop:
+    """Tells the loop at block ends whether a text holds a stop string. Equal ones decode alike, and share a lane."""
+
+    tokenizer: Tokenizer
+    stops: tuple[str, ...]
+
+    def __call__(self, row: int, written: Sequence[int]) -> bool:  # noqa: ARG002  # the loop's
+        text = self.tokenizer.decode(written)
+        return any(stop in text for stop in self.stops)
+
+
+def early_stop(tokenizer: Tokenizer, stops: Sequence[str], recipe: Recipe) -> EarlyStop | None:
+    """What ends texts at stop strings; None where the loop cannot ask (beams, random order).
 
     There, texts are cut when they are done.
     """
     if not stops or recipe.order == "random" or recipe.sampler.traits.beam > 1:
         return None
-    return lambda row, written: any(stop in tokenizer.decode(written) for stop in stops)
+    return EarlyStop(tokenizer, tuple(stops))
 
 
-def _read(tokenizer: Tokenizer, prompt: Prompt, whole: bool, result: Result, stops: list[str]) -> Generation:
+def read_text(tokenizer: Tokenizer, prompt: Prompt, whole: bool, result: Result, stops: Sequence[str]) -> Generation:
     """The Generation that a Result of one row holds."""
     (row,), generated, revealed = result.rows(), result.generated[0].tolist(), result.revealed[0].tolist()
     written = [column for column in range(len(row)) if generated[column]]

@@ -59,7 +59,7 @@ def test_an_unknown_command_is_told_the_nearest_without_torch() -> None:
 
 
 def test_a_shell_completes_commands_options_and_names_without_torch() -> None:
-    assert complete("infogain", "s") == (["samplers", "study"], False)
+    assert complete("infogain", "s") == (["samplers", "serve", "study"], False)
     assert complete("infogain", "generate", "--tau") == (["--tau-token", "--tau-pos", "--tau-select"], False)
     assert complete("infogain", "generate", "--sampler", "info") == (["info-gain", "info-gain-beam"], False)
     assert complete("infogain", "nonsense", "--tau") == ([""], False)

@@ -11,7 +11,7 @@ from infogain.version import __version__
 COMMANDS = Commands(
     *("demo", "generate", "chat", "infill", "image", "compare", "inspect", "drift", "toy", "study"),
     *("bench", "eval", "results", "judge", "reproduce", "samplers", "recipe", "replay", "view", "frequencies"),
-    *("molecules", "image-scores", "geneval"),
+    *("serve", "molecules", "image-scores", "geneval"),
 )
 
 

@@ -136,6 +136,11 @@ def chat_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return _name(CHAT_MODEL, None)(_sourced(command))
 
 
+def serve_model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the model flags; without a name it serves all models of the package that write texts."""
+    return _name(f"{ANY_MODEL}; unset: these", None)(_sourced(command))
+
+
 def _name(text: str, default: str | None) -> Flag:
     shown = default or False
     return model_option(
