@@ -185,8 +185,10 @@ SAY_NO_TEXT = {
     "frequencies",
     "judge",
     "molecules",
+    "image",
     "image-scores",
     "geneval",
+    "serve",
 }
 
 
