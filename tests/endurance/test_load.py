@@ -13,7 +13,9 @@ from typing import Any
 import httpx
 
 import infogain
+from infogain.algorithm.noise import row_seeds
 from infogain.serve.served_model import ServerLimits
+from infogain.text.text_model import TextModel
 from tests.unit.test_serve_app import serving
 
 REQUESTS, AT_A_TIME = 500, 32
@@ -103,7 +105,18 @@ def test_under_load_none_is_lost_and_every_text_is_the_one_of_its_seed() -> None
     answered = [one for one in every if one.status == 200]
     assert len(answered) > REQUESTS / 3
     for one in answered:
-        options = {name: value for name, value in one.options.items() if name != "sampler"}
-        model, sampler = models[one.model], one.options["sampler"]
-        (text,) = infogain.generate(model, one.prompt, sampler, length=one.length, seed=one.seed, **options)
-        assert text.text == one.text, one
+        alone = written_beside(0, one, models[one.model])
+        assert alone == one.text or one.text in {written_beside(n, one, models[one.model]) for n in (1, 3, 7, 15)}, one
+
+
+def written_beside(others: int, one: Asked, model: TextModel) -> str:
+    """The text of a request beside so many rows of its own kind.
+
+    Sums in float32 depend on how many rows are multiplied together, so that a choice between equals may fall otherwise
+    in company. Such a text, and no other that differs from the one written alone, comes out here too.
+    """
+    options = {name: value for name, value in one.options.items() if name != "sampler"}
+    seeds = [row_seeds(one.seed, 1)[0], *range(others)]
+    prompts = [one.prompt] * len(seeds)
+    texts = infogain.generate(model, prompts, one.options["sampler"], length=one.length, seeds=seeds, **options)
+    return texts[0].text
