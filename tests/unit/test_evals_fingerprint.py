@@ -15,6 +15,7 @@ from infogain.evals.fingerprint import describe, fingerprint, tokenizer_fingerpr
 from infogain.load import find_checkpoint
 from infogain.studies import STUDIES
 from infogain.studies.report_page import load_records
+from infogain.studies.subject import Subject
 from infogain.text.text_model import TextModel
 from tests.parity.checkpoints import write_checkpoint
 
@@ -158,6 +159,8 @@ def test_the_zoos_model_is_the_one_that_the_results_are_of() -> None:
         "zoo:tiny-molecule": "36b96834752eaf04fb261287",
     }
     assert {name: fingerprint(find_checkpoint(name)) for name in known} == known
+    known["zoo:tiny-image"] = "044e9609d945cadde03b3a20-f37255b9ed64c43e566a969b"  # its model's, and its codec's
+    assert Subject("zoo:tiny-image", "cpu").fingerprint == known["zoo:tiny-image"]
     found = {record["study"]: record["model"]["fingerprint"] for record in load_records(results)}
     assert found == {name: known[STUDIES[name].model] for name in found}
     assert len(found) == len([*results.glob("*.json.gz")]) > 20

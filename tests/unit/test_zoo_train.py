@@ -152,7 +152,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(pools: dict[str, Pool], tmp_path
 def test_a_run_does_not_go_on_with_other_settings(pools: dict[str, Pool], tmp_path: Path) -> None:
     Trainer(SMALL, pools, CPU).save(tmp_path / "state.pt")
     other = TrainingSettings(tasks="sudoku", layers=2, width=32, heads=2, intermediate=64)
-    with pytest.raises(InputError, match="another tasks, rows, pool"):
+    with pytest.raises(InputError, match="another rows, tasks, pool"):
         Trainer(other, pools, CPU).restore(tmp_path / "state.pt")
 
 

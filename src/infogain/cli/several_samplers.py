@@ -44,12 +44,12 @@ def with_sampler(
 ) -> Recipe:
     """The recipe with the sampler of this name, and of the flags those that it takes.
 
-    `chosen` puts a sampler of a name into a recipe; unset: one of that name's own options.
+    `chosen` puts a sampler of a name into a recipe; unset: `resolve.vary` does.
     """
     takes = fields(SAMPLERS[name])
     own = {key: value for key, value in settings.sampler.items() if key in takes}
-    start = chosen(recipe, name) if chosen else replace(recipe, sampler=SAMPLERS.make(name))
-    return RecipeFlags(sampler=own, base=settings.base if "base" in takes else {}).over(start)
+    named, start = ({}, chosen(recipe, name)) if chosen else ({"name": name}, recipe)
+    return RecipeFlags(sampler={**named, **own}, base=settings.base if "base" in takes else {}).over(start)
 
 
 def common_part(settings: RecipeFlags) -> RecipeFlags:
