@@ -55,7 +55,8 @@ EXPLAINED: dict[str, str] = {
     "different right %": "right answers of which each text counts once, in per cent of the draws of a batch or prompt",
     "Fréchet": "distance between a classifier's features of these and of test images, as Gaussians; it depends on n",
     "as asked %": "images that the classifier takes for the class that was asked for, in per cent",
-    "spread": "how far features of one class lie apart, over the same of the test images; 1: as varied",
+    "spread": "how far features of images asked to be of one class lie apart, over the same of the test images; "
+    "1: as varied; an image of a wrong class counts as variety",
     "distinct %": "different images in per cent of all",
     "guidance": "weight of the class: (1 + g) · logits with it − g · logits without it",
     "wins": "good texts beside ones of this baseline that are not, ties as halves, in per cent",
