@@ -192,6 +192,12 @@ def test_digits_come_from_scikit_learn_alone(tmp_path: Path) -> None:
         main(["--out", str(tmp_path), "--pictures", "digits", "--data", str(tmp_path)])
 
 
+def test_too_few_images_for_a_score_are_refused_before_training(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--images must be at least 20, two of each class; got 10"):
+        main(["--out", str(tmp_path / "none"), "--images", "10"])
+    assert not (tmp_path / "none").exists()
+
+
 # What comes with the package
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infogain.errors import InputError
 from infogain.images.codec_weights import load_codec, save_codec
 from infogain.images.generate_images import image_recipe
 from infogain.images.grey_levels import Coder, GreyLevels
@@ -76,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = PictureSettings(
         **{field.name: getattr(options, field.name) for field in dataclasses.fields(PictureSettings)}
     )
+    if options.images < (least := 2 * len(settings.tokens.classes)):
+        raise InputError(f"--images must be at least {least}, two of each class; got {options.images}.")
     out, device = Path(options.out), torch.device(options.device)
     out.mkdir(parents=True, exist_ok=True)
     torch.set_float32_matmul_precision("high")
